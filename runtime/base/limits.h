@@ -1,0 +1,44 @@
+/* base/limits.h - every cap and default time-out, with its unit.
+ *
+ * Whatever a client can make grow has its limit here and a test that hits it. Those that an
+ * operator may change are the defaults of a config key (see config.h).
+ */
+#ifndef TENON_BASE_LIMITS_H
+#define TENON_BASE_LIMITS_H
+
+#define ARENA_FIRST_BLOCK_BYTES (8u << 10)
+#define ARENA_LIMIT_BYTES       (16u << 20) /* per call */
+
+#define JSON_DEPTH_MAX     128 /* nested arrays and objects of a message */
+#define JSON_PADDING_BYTES 64  /* zero bytes that stand behind a text being parsed */
+#define JSON_POINTER_BYTES 128 /* of a fault report */
+
+#define BODY_LIMIT_BYTES (4u << 20) /* of one POST, and of one line on stdio */
+#define BATCH_MAX        100        /* messages of a 2025-03-26 batch */
+#define RPC_ID_BYTES     1024       /* raw text of a request id */
+
+#define SESSION_IDLE_S    1800
+#define SESSION_ID_BYTES  64          /* text of a session id */
+#define CLIENT_INFO_BYTES (16u << 10) /* clientInfo and capabilities kept per session */
+
+#define LIST_PAGE           200 /* entries of a page of a list method */
+#define SEARCH_PAGE         100
+#define SEARCH_MAX          1000
+#define INLINE_SCAN_ENTRIES 256 /* scanned on the event loop; more goes to a thread */
+
+#define KEY_BYTES_MAX  480        /* of an encoded primary key (LMDB allows 511) */
+#define NAME_BYTES_MAX 64         /* of a database, table or attribute */
+#define ROW_BYTES_MAX  (1u << 20) /* of one encoded row */
+#define TXN_ROWS_MAX   1000       /* rows of one write transaction */
+#define TXN_MS_MAX     50
+
+#define HANDLER_THREADS_MAX 256
+#define HANDLER_QUEUE_MAX   1000
+#define WORKERS_MAX         64
+
+#define HTTP_HEADER_BYTES     (16u << 10)
+#define HTTP_BODY_DEADLINE_MS 30000
+#define HTTP_KEEPALIVE_MS     60000
+#define SERVER_REQUEST_MS     30000
+
+#endif

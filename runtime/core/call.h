@@ -1,0 +1,69 @@
+/* core/call.h - one message in flight, from the transport to its answer.
+ *
+ * A transport (net/http, net/stdio) makes a call with call_new, fills the inbound part, and hands
+ * it to core_handle. Core answers exactly once by `finish`, at once or later, always on the loop.
+ * If the client went away meanwhile the transport sets `orphaned`; the work goes on (a dropped
+ * connection is not a cancellation, MCP 2025-06-18 Transports) and `finish` is still called.
+ * The transport frees the call, with its arena, after it has sent the answer.
+ */
+#ifndef TENON_CORE_CALL_H
+#define TENON_CORE_CALL_H
+
+#include "base/arena.h"
+#include "wire/rpc.h"
+
+struct core;
+struct session;
+struct mcp_method_row;
+
+enum call_verb { CALL_POST, CALL_GET, CALL_DELETE };
+enum call_profile { PROFILE_APPLICATION, PROFILE_OPERATIONS };
+
+struct call_inbound {
+    enum call_verb verb;
+    enum call_profile profile;
+    bool stdio; /* one implicit session; headers do not exist */
+    bool accepts_json;
+    bool accepts_sse;
+    struct str body;       /* in the arena, JSON_PADDING_BYTES zeros behind it */
+    struct str session_id; /* Mcp-Session-Id as sent; STR_NONE: no such header */
+    struct str version;    /* MCP-Protocol-Version as sent; STR_NONE: no such header */
+    struct str user;       /* authenticated user; "" for nobody */
+};
+
+struct call_answer {
+    int http_status;       /* 200, 202, 204, 4xx, 5xx */
+    struct str session_id; /* to be sent as Mcp-Session-Id; STR_NONE: not */
+    struct buf body;       /* JSON; empty: no body and no Content-Type */
+};
+
+struct call {
+    struct arena arena;
+    struct call_inbound in;
+    struct call_answer out;
+    struct rpc_message message;
+    void (*finish)(struct call *call); /* set by the transport; on the loop, exactly once */
+    void *transport;                   /* the transport's own */
+    struct session *session;           /* set by core once known */
+    const struct mcp_method_row *row;  /* of a request being handled */
+    struct core *core;
+    struct call *batch; /* the batch this one is a member of, or NULL */
+    struct call *next;
+    bool orphaned;
+};
+
+struct call *call_new(struct core *core); /* NULL: no memory */
+void call_free(struct call *call);
+
+/* What a generated handler may return besides 0 and errors: the answer comes later by
+ * call_done(call, result) or call_fail(call, err, ...). */
+#define CALL_LATER 1
+
+/* For handlers that returned CALL_LATER. On the loop, once. `result` is the struct that the
+ * method's result table writes. */
+void call_done(struct call *call, const void *result);
+/* Answers with a JSON-RPC error: code and text from `err` unless message says better; data_json
+ * raw or STR_NONE. A handler that returns an error may set it first by call_explain. */
+void call_fail(struct call *call, int err, struct str message, struct str data_json);
+
+#endif

@@ -1,0 +1,31 @@
+/* core/core.h - the protocol engine of one worker: takes calls, answers them; does no I/O itself.
+ */
+#ifndef TENON_CORE_CORE_H
+#define TENON_CORE_CORE_H
+
+#include "core/call.h"
+#include "core/loop.h"
+#include "core/store.h"
+
+struct core;
+
+/* What the config file and flags decide (config.h fills it). Strings outlive the core. */
+struct core_config {
+    int64_t session_idle_ms;
+    bool allow_client_delete;
+    uint32_t list_page;     /* entries of a list page, but tools */
+    uint32_t tools_page[2]; /* per enum call_profile */
+    uint32_t search_page, search_max;
+    bool profile_enabled[2];
+};
+
+/* The store and the loop must outlive the core. */
+int core_new(const struct core_config *config, struct store *store, struct loop *loop,
+             struct core **ret);
+void core_free(struct core *core);
+
+/* Takes the call. Checks in this order: body is JSON-RPC, session header, session, version header,
+ * user, life-cycle state, method (acceptance REFERENCE a.1). Answers by call->finish. Loop only. */
+void core_handle(struct core *core, struct call *call);
+
+#endif

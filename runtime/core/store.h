@@ -1,0 +1,202 @@
+/* core/store.h - what core needs from a database: a port, with one implementation in LMDB and one
+ * in memory (store/), both passing the same contract test. Nothing here may assume a local file.
+ *
+ * Two spaces with one writer each: DATA (catalog, rows, change log; acknowledged means durable in
+ * mode sync) and SYS (sessions; survives a killed process).
+ *
+ * Reading: a `view` is a snapshot. It is cheap, belongs to one thread, and must not outlive a loop
+ * turn or a scan. What a callback gets is borrowed until it returns; what a get returns is copied
+ * into the caller's arena.
+ *
+ * Writing: `store_submit` hands over a list of operations that is applied whole or not at all, in
+ * the order of submission per space; `done` is called on the submitting loop (see store_attach)
+ * after the commit, so an acknowledged write is durable. A failed list tells which operation
+ * failed.
+ *
+ * Every commit of DATA appends one change per row or table operation to the log, under a u64
+ * sequence that is assigned in the transaction: commit order, free of gaps, never reused.
+ */
+#ifndef TENON_CORE_STORE_H
+#define TENON_CORE_STORE_H
+
+#include "base/arena.h"
+#include "wire/tape.h"
+
+struct store;
+struct store_view;
+struct loop;
+
+enum store_space { STORE_DATA, STORE_SYS };
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+enum store_mode { STORE_SYNC, STORE_NOSYNC };
+
+struct store_config {
+    const char *dir;      /* data directory; created (0700) if it is missing */
+    enum store_mode mode; /* of DATA */
+    bool read_only;
+    bool volatile_sys; /* SYS in memory only: stdio and CLI commands beside a server */
+};
+
+/* After the fork, once per process. ERR_STORE_DAMAGED, ERR_STORE_FORMAT, ERR_STORE_READ_ONLY,
+ * ERR_STORE_FULL, ERR_IO: `ret_why` then gets one sentence for the operator (in arena). */
+int store_open_lmdb(const struct store_config *config, struct arena *arena, struct store **ret,
+                    struct str *ret_why);
+int store_open_memory(struct store **ret);
+/* Waits for submitted writes, calls no more callbacks, closes. */
+void store_close(struct store *store);
+/* Completions are posted to this loop from now on. Without one (CLI commands), store_submit waits
+ * and calls `done` before it returns. */
+void store_attach(struct store *store, struct loop *loop);
+/* Keeper's work: sync of SYS, stale readers, log retention. Call once a second from one process.
+ * Expired sessions are swept by store_sweep_sessions. */
+int store_maintain(struct store *store);
+
+/* ---- Tables (catalog) ----------------------------------------------------------------------- */
+
+/* A table as stored: `definition` is the JSON that table.h of core reads. */
+struct store_table {
+    uint32_t id; /* never reused */
+    struct str database, name;
+    struct str definition;
+    uint64_t version; /* sequence of its last change */
+};
+
+typedef int (*store_table_fn)(void *ctx, const struct store_table *table); /* 0: go on; else stop */
+
+int store_view_open(struct store *store, enum store_space space, struct store_view **ret);
+void store_view_close(struct store_view *view);
+
+/* Rises with every table operation; compare to know whether a catalog snapshot is current. */
+int store_catalog_version(struct store_view *view, uint64_t *ret);
+int store_scan_tables(struct store_view *view, store_table_fn fn,
+                      void *ctx); /* by database, name */
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+struct store_row {
+    struct str key;     /* encoded primary key (core/key.h), ordered bytewise */
+    uint64_t version;   /* sequence of the row's last change */
+    int64_t changed_ms; /* wall time, for people */
+    const struct tape_node *row;
+};
+
+typedef int (*store_row_fn)(void *ctx, const struct store_row *row); /* 0: go on; else stop */
+
+struct store_range {
+    struct str from; /* STR_NONE: from the start */
+    bool after;      /* leave out `from` itself */
+    struct str to;   /* exclusive; STR_NONE: to the end */
+};
+
+/* 0 or ERR_ABSENT. Copied into arena. */
+int store_get_row(struct store_view *view, uint32_t table, struct str key, struct arena *arena,
+                  struct store_row *ret);
+/* In key order. Returns 0 at the end, or what `fn` stopped it with. `scratch` is reset per row. */
+int store_scan_rows(struct store_view *view, uint32_t table, const struct store_range *range,
+                    store_row_fn fn, void *ctx);
+int store_count_rows(struct store_view *view, uint32_t table, uint64_t *ret);
+
+/* ---- Change log ----------------------------------------------------------------------------- */
+
+enum store_change_kind {
+    STORE_ROW_PUT = 1,
+    STORE_ROW_DELETED,
+    STORE_TABLE_PUT,
+    STORE_TABLE_DROPPED,
+};
+
+struct store_change {
+    uint64_t seq;
+    enum store_change_kind kind;
+    uint32_t table;
+    struct str key; /* rows only */
+    int64_t time_ms;
+};
+
+typedef int (*store_change_fn)(void *ctx, const struct store_change *change);
+
+int store_last_seq(struct store_view *view, uint64_t *ret);
+/* Lowest sequence still in the log. */
+int store_floor_seq(struct store_view *view, uint64_t *ret);
+int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change_fn fn, void *ctx);
+
+/* ---- Sessions (space SYS) ------------------------------------------------------------------- */
+
+struct store_session {
+    struct str id;           /* the text of Mcp-Session-Id */
+    struct str user;         /* "" for nobody */
+    struct str profile;      /* "application" or "operations" */
+    struct str version;      /* negotiated protocol revision */
+    struct str client_info;  /* raw JSON */
+    struct str capabilities; /* raw JSON of the client's capabilities */
+    bool initialized;
+    int32_t log_level;                         /* -1: never set */
+    int64_t created_ms, active_ms, expires_ms; /* wall time */
+};
+
+/* 0 or ERR_ABSENT; an expired record is absent. Copied into arena. */
+int store_get_session(struct store_view *view, struct str id, struct arena *arena,
+                      struct store_session *ret);
+int store_count_sessions(struct store_view *view, uint64_t *ret);
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+enum store_op_kind {
+    STORE_PUT_ROW,
+    STORE_DELETE_ROW,
+    STORE_PUT_TABLE,  /* creates or changes; ret_table is its id */
+    STORE_DROP_TABLE, /* its rows go too */
+    STORE_PUT_SESSION,
+    STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`, only if the record is there */
+    STORE_DELETE_SESSION,
+};
+
+/* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
+ */
+#define STORE_ANY     UINT64_MAX
+#define STORE_MISSING 0                /* must not be there */
+#define STORE_PRESENT (UINT64_MAX - 1) /* must be there; any other value: must have this version \
+                                        */
+
+struct store_op {
+    enum store_op_kind kind;
+    uint64_t if_version;                 /* STORE_ANY, STORE_MISSING, STORE_PRESENT, or a version */
+    uint32_t table;                      /* row operations, DROP_TABLE */
+    struct str key;                      /* row operations */
+    const struct tape_node *row;         /* PUT_ROW */
+    const struct store_table *put_table; /* PUT_TABLE; id 0: new */
+    const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
+    uint64_t ret_seq; /* the change's sequence; on ERR_CONFLICT the version that is there */
+    uint32_t ret_table;
+};
+
+struct store_write {
+    enum store_space space;
+    struct store_op *ops;
+    uint32_t n_ops;                                   /* at most TXN_ROWS_MAX, else ERR_LIMIT */
+    void (*done)(struct store_write *write, int err); /* exactly once */
+    uint32_t failed_op;                               /* which one, when err < 0 */
+    struct store_write *next;                         /* for the queue */
+};
+
+/* The memory of `write` and all it points to stays the caller's and untouched until `done`. */
+void store_submit(struct store *store, struct store_write *write);
+
+/* Deletes up to `max` sessions that expired before now_ms. Returns how many, or an error. */
+int store_sweep_sessions(struct store *store, int64_t now_ms, uint32_t max);
+
+/* Bulk load for imports: batches under an undo job that a restart rolls back; either all rows of
+ * begin..commit are there afterwards, or none. Blocks; CLI only. */
+struct store_load;
+int store_load_begin(struct store *store, uint32_t table, struct store_load **ret);
+int store_load_row(struct store_load *load, struct str key, const struct tape_node *row,
+                   uint64_t if_version);
+int store_load_commit(struct store_load *load);
+void store_load_abort(struct store_load *load);
+
+/* 32 secret bytes that all processes on this store share (keys for cursors and tokens). */
+int store_secret(struct store *store, unsigned char ret[32]);
+
+#endif
