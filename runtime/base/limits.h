@@ -13,9 +13,10 @@
 #define JSON_PADDING_BYTES 64  /* zero bytes that stand behind a text being parsed */
 #define JSON_POINTER_BYTES 128 /* of a fault report */
 
-#define BODY_LIMIT_BYTES (4u << 20) /* of one POST, and of one line on stdio */
-#define BATCH_MAX        100        /* messages of a 2025-03-26 batch */
-#define RPC_ID_BYTES     1024       /* raw text of a request id */
+#define BODY_LIMIT_BYTES     (4u << 20) /* of one POST, and of one line on stdio */
+#define BODY_LIMIT_MAX_BYTES (8u << 20) /* an operator may set no more: half of an arena */
+#define BATCH_MAX            100        /* messages of a 2025-03-26 batch */
+#define RPC_ID_BYTES         1024       /* raw text of a request id */
 
 #define SESSION_IDLE_S    1800
 #define SESSION_ID_BYTES  64          /* text of a session id */
@@ -39,6 +40,9 @@
 #define HTTP_HEADER_BYTES     (16u << 10)
 #define HTTP_BODY_DEADLINE_MS 30000
 #define HTTP_KEEPALIVE_MS     60000
+#define HTTP_HEAD_DEADLINE_MS 10000
+#define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
+#define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
 #define SERVER_REQUEST_MS     30000
 
 #endif

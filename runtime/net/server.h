@@ -1,0 +1,72 @@
+/* net/server.h - what main.c joins: HTTP server processes, and the stdio transport.
+ *
+ * net knows nothing of a store or of what a core is made from. `net_serve` forks the workers and
+ * the keeper and calls back inside each: there, after the fork, main opens the store and makes the
+ * core. The supervisor itself calls only `validate`. All callbacks get `ctx`; those that are NULL
+ * are skipped, but worker_start.
+ *
+ * Lines on stdout: none. On stderr, once the listeners are open:
+ *   listening on http://127.0.0.1:8750/mcp
+ */
+#ifndef TENON_NET_SERVER_H
+#define TENON_NET_SERVER_H
+
+#include "core/core.h"
+
+struct net_address {
+    const char *host; /* numeric address or "localhost" */
+    uint16_t port;    /* 0: the kernel chooses; see port_file */
+};
+
+/* Strings and arrays must outlive net_serve. Zero means the default in [brackets]. */
+struct net_config {
+    const struct net_address *listen;
+    uint32_t n_listen;
+    uint32_t n_workers;        /* [cores] at most WORKERS_MAX */
+    const char *path[2];       /* per enum call_profile, "/mcp"; NULL: this profile is not served */
+    const char *data_dir;      /* holds the lock file; NULL: no lock */
+    const char *port_file;     /* gets the port of listen[0] as decimal text; NULL: none */
+    size_t body_limit_bytes;   /* [BODY_LIMIT_BYTES] at most BODY_LIMIT_MAX_BYTES */
+    const struct str *origins; /* allowed Origin values beside loopback ones; "*": any */
+    uint32_t n_origins;
+    const struct str *hosts; /* allowed Host names (without port) beside loopback and listen ones */
+    uint32_t n_hosts;
+    bool allow_client_delete;
+    bool allow_public; /* else only loopback addresses may be bound */
+    /* Tests shorten these. */
+    int64_t keepalive_ms;     /* [HTTP_KEEPALIVE_MS] idle connection */
+    int64_t head_deadline_ms; /* [HTTP_HEAD_DEADLINE_MS] from the first byte to the last header */
+    int64_t
+        body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */
+    int64_t stall_ms;      /* [WORKER_STALL_MS] a loop that stands still this long is killed */
+    int64_t stop_grace_ms; /* [STOP_GRACE_MS] for replies in flight */
+};
+
+struct net_callbacks {
+    void *ctx;
+    /* In a new worker process, before it accepts. The core must use `loop`. */
+    int (*worker_start)(void *ctx, uint32_t slot, struct loop *loop, struct core **ret);
+    /* In the worker, after the last answer. Frees the core and closes the store. */
+    void (*worker_stop)(void *ctx, struct core *core);
+    /* In the keeper process: once at start, then once a second, once at the end. A negative result
+     * of keeper_start ends the whole server. keeper_start runs before any worker is forked. */
+    int (*keeper_start)(void *ctx);
+    int (*keeper_tick)(void *ctx);
+    void (*keeper_stop)(void *ctx);
+    /* SIGHUP: `validate` in the supervisor; if it returns 0, `reload` in each worker, on the loop.
+     */
+    int (*validate)(void *ctx);
+    void (*reload)(void *ctx, struct core *core);
+    /* In the supervisor, once every worker accepts connections. */
+    void (*ready)(void *ctx, uint16_t port);
+};
+
+/* Serves until SIGTERM or SIGINT, then 0. A negative error when the server could not start; then
+ * one line on stderr has said why. */
+int net_serve(const struct net_config *config, const struct net_callbacks *callbacks);
+
+/* Serves one client on stdin and stdout in this process, until end of input or SIGTERM: one JSON
+ * message per line. Uses worker_start (slot 0) and worker_stop. */
+int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes);
+
+#endif
