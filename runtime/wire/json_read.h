@@ -2,7 +2,8 @@
  *
  * One pass over the text: syntax, UTF-8, escapes, lone surrogates, depth, types, required members,
  * duplicates, enums, ranges and the choice of union variants, straight into the generated structs.
- * Input needs JSON_PADDING_BYTES zero bytes behind it (asserted in debug builds). Nothing is
+ * Input needs JSON_PADDING_BYTES zero bytes behind it, or is a raw span that one of these
+ * functions cut out of such a text (asserted in debug builds). Nothing is
  * recursive beyond JSON_DEPTH_MAX; subtrees that nobody types are validated and kept as raw spans.
  * Any thread; no state but what is passed in.
  */
@@ -41,8 +42,8 @@ struct wire_fault {
 };
 
 /* Reads `text`, which is one JSON value with optional blanks around, by `type` into *ret (laid out
- * as table.h says; size is that of the type). 0, ERR_PARSE, ERR_PARAMS or ERR_NO_MEMORY with
- * *fault filled (fault may be NULL). Strings point into text or arena. */
+ * as table.h says; an OBJECT that is ONE goes into the struct at ret). 0, ERR_PARSE, ERR_PARAMS or
+ * ERR_NO_MEMORY with *fault filled (fault may be NULL). Strings point into text or arena. */
 int wire_parse(const struct wire_type *type, struct str text, struct arena *arena, void *ret,
                struct wire_fault *fault);
 /* The same verdict without storing anything. */

@@ -17,8 +17,12 @@
  *   ARRAY -> struct { T *v; uint32_t n; }   (OBJECT: T is the struct itself, inline)
  *   MANY  -> as ARRAY; the text may also be a single value ("one or many")
  *   MAP   -> struct { struct { struct str key; T value; } *v; uint32_t n; }  (OBJECT: T is a
- * pointer) Every object struct begins with `uint64_t has`, whose bit `row.bit` says that the member
- * is present; a union struct goes on with `int32_t kind` (1-based variant, 0 on writing = choose).
+ * pointer)
+ * At the top, where wire_parse and wire_write are handed an OBJECT that is ONE, the caller's
+ * pointer is to the struct itself (struct mcp_x *), not to a pointer. A CONST has no memory and
+ * offset 0. Every object struct begins with `uint64_t has`, whose bit `row.bit` says that the
+ * member is present (also of a CONST); a union struct goes on with `int32_t kind` (1-based variant,
+ * 0 on writing = choose by `has`).
  */
 #ifndef TENON_WIRE_TABLE_H
 #define TENON_WIRE_TABLE_H
@@ -78,7 +82,7 @@ struct wire_type {
         const struct wire_message *message; /* OBJECT */
         const struct wire_enum *choices;    /* ENUM */
         const struct wire_range *range;     /* INT, NUM; may be NULL */
-        const char *literal;                /* CONST: its JSON text, e.g. "\"text\"" or "-32020" */
+        const char *literal; /* CONST: JSON text, "\"text\"" or "-32020"; NULL: see wire_variant */
     } of;
 };
 
@@ -91,28 +95,36 @@ struct wire_row {
     struct wire_type type;
 };
 
-/* One alternative of a union. The first variant fits whose `present` members are all there, whose
- * `absent` ones are not, and whose fixed members hold these texts. */
+/* One alternative of a union. Parsing reads all members by the union's merged rows, then takes the
+ * first variant whose `present` members are all there, whose `absent` ones are not, and whose
+ * `fixed_bit` member holds `fixed_literal`. `present` holds what the alternative requires. The
+ * merged row of a fixed member is a CONST with a NULL literal (any string or number; the variants
+ * judge it, `kind` remembers it), or a STR, ENUM or RAW when the text is wanted too. Writing takes
+ * the merged rows too, and writes the fixed member from the variant.
+ */
 struct wire_variant {
     const char *name;
     uint64_t present; /* mask over `has` */
     uint64_t absent;
     const char *fixed_literal; /* JSON text that the member `fixed_bit` must hold, NULL: none */
     uint8_t fixed_bit;
-    const struct wire_message *message; /* rows and required set of the alternative */
+    /* NULL, or the alternative's own table, when it is narrower than the merged rows. Used to check
+     * the text a second time, never to store, so its offsets and bits may be those of another
+     * struct. */
+    const struct wire_message *message;
 };
 
 struct wire_message {
     const char *name; /* of the definition, for messages */
     const struct wire_row *rows;
     const struct wire_variant *variants; /* NULL: not a union */
-    const uint8_t *hash_index;           /* 1 << hash_bits slots: row number + 1, or 0 */
-    uint64_t required;                   /* mask over `has` */
-    uint32_t hash_multiplier;            /* slot = (key hash * multiplier) >> (32 - hash_bits) */
-    uint16_t size;                       /* of the struct, bytes */
+    const uint8_t *hash_index; /* 1 << hash_bits slots: row number + 1, or 0; NULL: no rows */
+    uint64_t required;         /* mask over `has` (of a union: in all variants) */
+    uint32_t hash_multiplier;  /* see base/key_hash.h */
+    uint16_t size;             /* of the struct, bytes */
     uint8_t n_rows;
     uint8_t n_variants;
-    uint8_t hash_bits;
+    uint8_t hash_bits; /* at least 1 if there are rows */
 };
 
 /* A definition of the schema in one revision, by its name there. */
