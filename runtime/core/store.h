@@ -154,11 +154,10 @@ enum store_op_kind {
 };
 
 /* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
- */
+ * Any other value: it must be there and have this version. */
 #define STORE_ANY     UINT64_MAX
 #define STORE_MISSING 0                /* must not be there */
-#define STORE_PRESENT (UINT64_MAX - 1) /* must be there; any other value: must have this version \
-                                        */
+#define STORE_PRESENT (UINT64_MAX - 1) /* must be there */
 
 struct store_op {
     enum store_op_kind kind;
