@@ -1,7 +1,8 @@
 # Tenon: build, test, run. `make help` lists the targets.
 #
 # Output goes to build/$(VARIANT)/. Every room's *.c, *.re and *.y is found by name, so a new file
-# needs no line here. VARIANT: release (default), asan (ASan and UBSan), cov (gcov), tsan.
+# needs no line here. VARIANT: release (default), asan (ASan and UBSan), tsan,
+# cov (gcov), fuzz (clang).
 
 VARIANT ?= release
 B := build/$(VARIANT)
@@ -16,6 +17,7 @@ VFLAGS_release :=
 VFLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 VFLAGS_tsan := -fsanitize=thread
 VFLAGS_cov := --coverage -O0
+VFLAGS_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 ifneq ($(VARIANT),release)
 DEFS := -D_GNU_SOURCE
 endif
@@ -54,6 +56,10 @@ $(B)/tenon: $(MAIN_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 $(B)/tenon-gen: $(CODEGEN_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcrypto -lm
+# the CLI's parts without main, so that tests can link them
+$(B)/libcli.a: $(filter-out $(B)/runtime/main.o,$(MAIN_OBJS))
+	@rm -f $@
+	$(AR) rcs $@ $^
 $(B)/libtenon.a: $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -81,7 +87,7 @@ objects: $(LIB_OBJS) $(MAIN_OBJS) $(CODEGEN_OBJS)
 # ---- tests: every tests/unit/test_x.c is a program of its own that writes TAP
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 CODEGEN_LIB_OBJS := $(filter-out $(B)/codegen/main.o,$(CODEGEN_OBJS))
-$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libtenon.a
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LIBS)
 # tests/codegen/test_x.c: of the generator's parts
 CODEGEN_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/codegen/test_*.c))
@@ -91,6 +97,87 @@ $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)
 .PHONY: check-unit
 check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
+
+# tests/*.sh and tests/*/*.sh write TAP too. They find the binaries in $TENON, $TENON_ASAN and
+# $TENON_GEN. What only helps them ends in .bash.
+SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/%,$(wildcard tests/*.sh tests/*/*.sh))
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+# the corpus through a fuzz target without the fuzzer: tests/fuzz/replay.c is its main
+FUZZ_REPLAYS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/tests/fuzz/replay/%)
+$(B)/tests/fuzz/replay/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/libtenon.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+.PHONY: check check-build check-tests
+check: deps ## everything that can be tested on this machine; closes with one line
+	@$(MAKE) --no-print-directory check-build VARIANT=release && \
+	$(MAKE) --no-print-directory check-build VARIANT=asan || \
+	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+	@$(MAKE) --no-print-directory -s check-tests
+check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)
+asan = $(patsubst $(B)/%,build/asan/%,$(1))
+check-tests: export TENON := $(CURDIR)/build/release/tenon
+check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
+check-tests: export TENON_GEN := $(CURDIR)/build/release/tenon-gen
+check-tests:
+	@tests/run build/check.log $(UNIT_TESTS) $(CODEGEN_TESTS) \
+		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
+
+.PHONY: conformance bench bench-quick
+conformance: all ## outside clients and suites against a server with two workers
+	@conformance/run
+bench: all ## measure; takes minutes
+	@tests/bench/run
+bench-quick: all ## measure for a minute
+	@tests/bench/run --quick
+
+# ---- fuzzing: every tests/fuzz/fuzz_x.c holds one LLVMFuzzerTestOneInput; needs clang
+FUZZ_SECONDS ?= 30
+FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/tests/fuzz/%)
+.PHONY: fuzz fuzz-run
+fuzz: ## fuzz each parser for FUZZ_SECONDS
+	@$(MAKE) --no-print-directory fuzz-run VARIANT=fuzz CC=clang
+fuzz-run: $(FUZZERS)
+	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
+ifeq ($(VARIANT),fuzz)
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libtenon.a
+	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+endif
+
+.PHONY: coverage size
+coverage: ## unit tests with gcov; prints the share of lines run
+	@$(MAKE) --no-print-directory -s check-unit VARIANT=cov
+	@tests/coverage build/cov
+size: all $(B)/libtenon.a ## text bytes by room, against the budgets
+	@tests/size $(B)
+
+# ---- the generator
+.PHONY: generate
+generate: build/tenon-gen ## spec/ to generated/; twice in a row changes nothing
+	build/tenon-gen generate
+
+# ---- what a fresh machine needs (Debian 12)
+BUILD_PACKAGES := gcc libc6-dev re2c lemon libwebsockets-dev libev-dev liblmdb-dev libcbor-dev \
+	libpcre2-dev libssl-dev libcsv-dev iso-codes
+CHECK_PACKAGES := libcmocka-dev clang libclang-rt-14-dev clang-format valgrind curl jq wrk
+.PHONY: deps deps-build
+deps: ## install what is missing from Debian's packages (root or sudo)
+	@.ci/deps $(BUILD_PACKAGES) $(CHECK_PACKAGES) node
+deps-build:
+	@.ci/deps $(BUILD_PACKAGES)
+
+# ---- use
+.PHONY: run install uninstall
+run: deps-build ## build, load the sample data once, serve it on 127.0.0.1:8750
+	@$(MAKE) --no-print-directory -s all
+	@runtime/sample/run
+install: all ## to $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(B)/tenon $(DESTDIR)$(PREFIX)/bin/tenon
+	install -D -m 755 $(B)/tenon-gen $(DESTDIR)$(PREFIX)/bin/tenon-gen
+	install -D -m 644 $(B)/libtenon.a $(DESTDIR)$(PREFIX)/lib/libtenon.a
+uninstall: ## what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/tenon $(DESTDIR)$(PREFIX)/bin/tenon-gen \
+		$(DESTDIR)$(PREFIX)/lib/libtenon.a
 
 .PHONY: help
 help: ## list the targets

@@ -1,0 +1,6 @@
+#!/bin/bash
+# tests/format.sh - hand-written C is formatted as .clang-format says (make format mends it).
+. "$(dirname "$0")/tap.bash"
+cd "$top" || exit 1
+ok "format: clang-format changes nothing" make -s format-check
+plan
