@@ -4,6 +4,9 @@
 # needs no line here. VARIANT: release (default), asan (ASan and UBSan), tsan,
 # cov (gcov), fuzz (clang).
 
+# make must not try yacc on a .y
+MAKEFLAGS += --no-builtin-rules
+
 VARIANT ?= release
 B := build/$(VARIANT)
 CC ?= gcc
@@ -64,10 +67,12 @@ $(B)/libtenon.a: $(LIB_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/%.o: %.c
+# what lemon declares is included by hand-written files, so it is made before any of them
+LEMON_HEADERS := $(patsubst %.y,$(B)/%.h,$(wildcard runtime/*/*.y codegen/*.y))
+$(B)/%.o: %.c | $(LEMON_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
-$(B)/%.o: $(B)/%.c
+$(B)/%.o: $(B)/%.c | $(LEMON_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I$(dir $*) -Wno-unused-parameter -Wno-unused-variable -Wno-missing-prototypes -Wno-sign-compare \
 		-Wno-unused-but-set-variable -Wno-shadow -Wno-implicit-fallthrough -c -o $@ $<
