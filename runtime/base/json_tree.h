@@ -22,7 +22,7 @@ struct json {
     struct str key;                /* decoded; STR_NONE if it is not a member */
     struct json *next;             /* sibling in text order, or NULL */
     uint32_t n;                    /* ARRAY: values; OBJECT: members, each duplicate counted */
-    bool is_int;                   /* NUM: integral and held exactly by v.num.i; 1.0 and 1e2 too */
+    bool is_int;                   /* NUM: integral (1.0 and 1e2 are) and held by v.num.i */
     union {
         bool b;
         struct str s; /* STR: decoded, NUL-terminated, may hold \0 */
