@@ -21,8 +21,8 @@
  * At the top, where wire_parse and wire_write are handed an OBJECT that is ONE, the caller's
  * pointer is to the struct itself (struct mcp_x *), not to a pointer. A CONST has no memory and
  * offset 0. Every object struct begins with `uint64_t has`, whose bit `row.bit` says that the
- * member is present (also of a CONST); a union struct goes on with `int32_t kind` (1-based variant,
- * 0 on writing = choose by `has`).
+ * member is present (also of a CONST); a union struct goes on with `int32_t kind`, see
+ * wire_variant.
  */
 #ifndef TENON_WIRE_TABLE_H
 #define TENON_WIRE_TABLE_H
@@ -71,6 +71,9 @@ struct wire_range {
     double min, max; /* inclusive; -HUGE_VAL, HUGE_VAL: none. For INT and NUM */
 };
 
+/* A RAW type may have a message: a value that is an object must pass it, but stays text. Such a
+ * message may have no C struct (size 0, offsets 0). On writing, a CONST member that is required is
+ * written whether its bit is set or not; an optional one only with its bit. */
 struct wire_type {
     uint8_t kind;       /* enum wire_kind */
     uint8_t container;  /* enum wire_container */
@@ -79,10 +82,10 @@ struct wire_type {
     uint8_t items;      /* RAW that is an array: allowed types of its members; 0: any */
     uint16_t max_items; /* ARRAY and MANY; 0: no limit */
     union {
-        const struct wire_message *message; /* OBJECT */
+        const struct wire_message *message; /* OBJECT; RAW: see above, may be NULL */
         const struct wire_enum *choices;    /* ENUM */
         const struct wire_range *range;     /* INT, NUM; may be NULL */
-        const char *literal; /* CONST: JSON text, "\"text\"" or "-32020"; NULL: see wire_variant */
+        const char *literal;                /* CONST: its JSON text, e.g. "\"text\"" or "-32020" */
     } of;
 };
 
@@ -95,23 +98,22 @@ struct wire_row {
     struct wire_type type;
 };
 
-/* One alternative of a union. Parsing reads all members by the union's merged rows, then takes the
- * first variant whose `present` members are all there, whose `absent` ones are not, and whose
- * `fixed_bit` member holds `fixed_literal`. `present` holds what the alternative requires. The
- * merged row of a fixed member is a CONST with a NULL literal (any string or number; the variants
- * judge it, `kind` remembers it), or a STR, ENUM or RAW when the text is wanted too. Writing takes
- * the merged rows too, and writes the fixed member from the variant.
- */
+/* One alternative of a union. A union's own rows are only the members that decide (kind RAW; looked
+ * at, never stored): the first variant fits whose `present` members are all there, whose `absent`
+ * ones are not, and whose `fixed_bit` member holds `fixed_literal`. Then the same object is read
+ * from its start by `message`, which lies in the same C struct as the other alternatives. So each
+ * member has one type per table, a missing member is named exactly, and an alternative's table is
+ * that of its definition, not a copy. Writing takes the `message` of the struct's `kind`; 0 means
+ * the first whose required members, CONST ones aside, are all in `has`. A union that is only
+ * checked (see RAW above) has alternatives of any struct. */
 struct wire_variant {
     const char *name;
-    uint64_t present; /* mask over `has` */
+    uint64_t present; /* masks over the bits of the union's own rows */
     uint64_t absent;
     const char *fixed_literal; /* JSON text that the member `fixed_bit` must hold, NULL: none */
-    uint8_t fixed_bit;
-    /* NULL, or the alternative's own table, when it is narrower than the merged rows. Used to check
-     * the text a second time, never to store, so its offsets and bits may be those of another
-     * struct. */
     const struct wire_message *message;
+    uint8_t fixed_bit;
+    uint8_t kind; /* what the struct's `kind` becomes; the same number in every revision */
 };
 
 struct wire_message {
@@ -119,7 +121,7 @@ struct wire_message {
     const struct wire_row *rows;
     const struct wire_variant *variants; /* NULL: not a union */
     const uint8_t *hash_index; /* 1 << hash_bits slots: row number + 1, or 0; NULL: no rows */
-    uint64_t required;         /* mask over `has` (of a union: in all variants) */
+    uint64_t required;         /* mask over `has`; of a union: 0 */
     uint32_t hash_multiplier;  /* see base/key_hash.h */
     uint16_t size;             /* of the struct, bytes */
     uint8_t n_rows;
