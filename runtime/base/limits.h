@@ -27,11 +27,13 @@
 #define SEARCH_MAX          1000
 #define INLINE_SCAN_ENTRIES 256 /* scanned on the event loop; more goes to a thread */
 
-#define KEY_BYTES_MAX  480        /* of an encoded primary key (LMDB allows 511) */
-#define NAME_BYTES_MAX 64         /* of a database, table or attribute */
-#define ROW_BYTES_MAX  (1u << 20) /* of one encoded row */
-#define TXN_ROWS_MAX   1000       /* rows of one write transaction */
-#define TXN_MS_MAX     50
+#define KEY_BYTES_MAX   480          /* of an encoded primary key (LMDB allows 511) */
+#define NAME_BYTES_MAX  64           /* of a database, table or attribute */
+#define ROW_BYTES_MAX   (1u << 20)   /* of one encoded row */
+#define ROW_NODES_MAX   (256u << 10) /* values and member names in one row */
+#define TXN_ROWS_MAX    1000         /* rows of one write transaction */
+#define TXN_MS_MAX      50
+#define CHANGE_LOG_KEEP 1000000u
 
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000

@@ -35,22 +35,28 @@ enum store_mode { STORE_SYNC, STORE_NOSYNC };
 struct store_config {
     const char *dir;      /* data directory; created (0700) if it is missing */
     enum store_mode mode; /* of DATA */
-    bool read_only;
-    bool volatile_sys; /* SYS in memory only: stdio and CLI commands beside a server */
+    bool read_only;       /* nothing is created or written; SYS is in memory */
+    bool volatile_sys;    /* SYS in memory only: stdio and CLI commands beside a server */
+    uint64_t map_bytes;   /* DATA grows to this at most (ERR_STORE_FULL); 0: no bound in practice */
+    uint64_t log_keep;    /* changes kept in the log; 0: CHANGE_LOG_KEEP */
 };
 
-/* After the fork, once per process. ERR_STORE_DAMAGED, ERR_STORE_FORMAT, ERR_STORE_READ_ONLY,
- * ERR_STORE_FULL, ERR_IO: `ret_why` then gets one sentence for the operator (in arena). */
+/* After the fork, once per process and directory. ERR_STORE_DAMAGED, ERR_STORE_FORMAT,
+ * ERR_STORE_READ_ONLY, ERR_STORE_FULL, ERR_ABSENT (read_only, and there is no store), ERR_IO:
+ * `ret_why` then gets one sentence for the operator (in arena). Nothing locks the directory for
+ * longer than the call: any number of processes may have it open. */
 int store_open_lmdb(const struct store_config *config, struct arena *arena, struct store **ret,
                     struct str *ret_why);
 int store_open_memory(struct store **ret);
-/* Waits for submitted writes, calls no more callbacks, closes. */
+/* Waits until submitted writes are committed, calls no more callbacks, closes. On the loop, if one
+ * is attached, and with all views closed. NULL is fine. */
 void store_close(struct store *store);
 /* Completions are posted to this loop from now on. Without one (CLI commands), store_submit waits
- * and calls `done` before it returns. */
+ * and calls `done` before it returns. Once, before the first submit. */
 void store_attach(struct store *store, struct loop *loop);
 /* Keeper's work: sync of SYS, stale readers, log retention. Call once a second from one process.
- * Expired sessions are swept by store_sweep_sessions. */
+ * Expired sessions are swept by store_sweep_sessions. Blocks: never on a loop. 0 or the first
+ * error. */
 int store_maintain(struct store *store);
 
 /* ---- Tables (catalog) ----------------------------------------------------------------------- */
@@ -65,8 +71,13 @@ struct store_table {
 
 typedef int (*store_table_fn)(void *ctx, const struct store_table *table); /* 0: go on; else stop */
 
+/* 0, ERR_BUSY (no reader slot), ERR_NO_MEMORY, ERR_STORE_DAMAGED, ERR_IO. Views of DATA answer what
+ * is in DATA, views of SYS what is in SYS. */
 int store_view_open(struct store *store, enum store_space space, struct store_view **ret);
-void store_view_close(struct store_view *view);
+void store_view_close(struct store_view *view); /* NULL is fine */
+
+/* 16 random bytes made with DATA; a view of SYS tells with which DATA it was made. */
+int store_database_id(struct store_view *view, unsigned char ret[16]);
 
 /* Rises with every table operation; compare to know whether a catalog snapshot is current. */
 int store_catalog_version(struct store_view *view, uint64_t *ret);
@@ -90,10 +101,11 @@ struct store_range {
     struct str to;   /* exclusive; STR_NONE: to the end */
 };
 
-/* 0 or ERR_ABSENT. Copied into arena. */
+/* 0 or ERR_ABSENT (no such row or table). Copied into arena. */
 int store_get_row(struct store_view *view, uint32_t table, struct str key, struct arena *arena,
                   struct store_row *ret);
-/* In key order. Returns 0 at the end, or what `fn` stopped it with. `scratch` is reset per row. */
+/* In key order. Returns 0 at the end, or what `fn` stopped it with. A table that is not there has
+ * no rows. `fn` may read by the same view. */
 int store_scan_rows(struct store_view *view, uint32_t table, const struct store_range *range,
                     store_row_fn fn, void *ctx);
 int store_count_rows(struct store_view *view, uint32_t table, uint64_t *ret);
@@ -125,10 +137,11 @@ int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change
 /* ---- Sessions (space SYS) ------------------------------------------------------------------- */
 
 struct store_session {
-    struct str id;           /* the text of Mcp-Session-Id */
-    struct str user;         /* "" for nobody */
-    struct str profile;      /* "application" or "operations" */
-    struct str version;      /* negotiated protocol revision */
+    struct str id;      /* text of Mcp-Session-Id: 8 lower-case hex digits of the creation minute
+                           (big-endian, so that new records lie together), then random ones */
+    struct str user;    /* "" for nobody */
+    struct str profile; /* "application" or "operations" */
+    struct str version; /* negotiated protocol revision */
     struct str client_info;  /* raw JSON */
     struct str capabilities; /* raw JSON of the client's capabilities */
     bool initialized;
@@ -139,17 +152,19 @@ struct store_session {
 /* 0 or ERR_ABSENT; an expired record is absent. Copied into arena. */
 int store_get_session(struct store_view *view, struct str id, struct arena *arena,
                       struct store_session *ret);
+/* With those that are expired and not yet swept. */
 int store_count_sessions(struct store_view *view, uint64_t *ret);
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 enum store_op_kind {
-    STORE_PUT_ROW,
-    STORE_DELETE_ROW,
-    STORE_PUT_TABLE,  /* creates or changes; ret_table is its id */
-    STORE_DROP_TABLE, /* its rows go too */
-    STORE_PUT_SESSION,
-    STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`, only if the record is there */
+    STORE_PUT_ROW,       /* ERR_ABSENT if there is no such table */
+    STORE_DELETE_ROW,    /* STORE_ANY: no row is no error, and no change */
+    STORE_PUT_TABLE,     /* creates or changes, by name; ret_table is its id */
+    STORE_DROP_TABLE,    /* its rows go too */
+    STORE_PUT_SESSION,   /* the whole record */
+    STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`; never makes a record: without one
+                            ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
     STORE_DELETE_SESSION,
 };
 
@@ -165,9 +180,10 @@ struct store_op {
     uint32_t table;                      /* row operations, DROP_TABLE */
     struct str key;                      /* row operations */
     const struct tape_node *row;         /* PUT_ROW */
-    const struct store_table *put_table; /* PUT_TABLE; id 0: new */
+    const struct store_table *put_table; /* PUT_TABLE; id 0, or the id that the name has */
     const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
-    uint64_t ret_seq; /* the change's sequence; on ERR_CONFLICT the version that is there */
+    uint64_t ret_seq; /* the change's sequence (0: no change); on ERR_CONFLICT the version that is
+                         there */
     uint32_t ret_table;
 };
 
@@ -177,25 +193,37 @@ struct store_write {
     uint32_t n_ops;                                   /* at most TXN_ROWS_MAX, else ERR_LIMIT */
     void (*done)(struct store_write *write, int err); /* exactly once */
     uint32_t failed_op;                               /* which one, when err < 0 */
-    struct store_write *next;                         /* for the queue */
+    struct store_write *next;                         /* these two for the queue */
+    int state;
 };
 
-/* The memory of `write` and all it points to stays the caller's and untouched until `done`. */
+/* The memory of `write` and all it points to stays the caller's and untouched until `done`. Errors
+ * besides the conditions: ERR_LIMIT (n_ops, key, name, row or record too large), ERR_STORE_FULL,
+ * ERR_STORE_READ_ONLY, ERR_STORE_DAMAGED, ERR_NO_MEMORY, ERR_IO. */
 void store_submit(struct store *store, struct store_write *write);
 
-/* Deletes up to `max` sessions that expired before now_ms. Returns how many, or an error. */
+/* Deletes up to `max` sessions that expired before now_ms. Returns how many, or an error. Blocks:
+ * never on a loop. */
 int store_sweep_sessions(struct store *store, int64_t now_ms, uint32_t max);
 
 /* Bulk load for imports: batches under an undo job that a restart rolls back; either all rows of
- * begin..commit are there afterwards, or none. Blocks; CLI only. */
+ * begin..commit are there afterwards, or none. Blocks; CLI only. Memory is constant. One load at a
+ * time per store (else ERR_BUSY). Readers see rows as batches go in, before the commit; taking a
+ * row back is a change as well, and leaves alone what somebody else wrote over it meanwhile. After
+ * an error only abort is left. Rows go in by batches, so an error may belong to an earlier row:
+ * store_load_failed_row says which, counted from 0. A commit that succeeds frees the load; else
+ * abort does. */
 struct store_load;
 int store_load_begin(struct store *store, uint32_t table, struct store_load **ret);
 int store_load_row(struct store_load *load, struct str key, const struct tape_node *row,
                    uint64_t if_version);
+uint64_t store_load_failed_row(const struct store_load *load);
 int store_load_commit(struct store_load *load);
 void store_load_abort(struct store_load *load);
 
-/* 32 secret bytes that all processes on this store share (keys for cursors and tokens). */
+/* 32 secret bytes that all processes on this store share (keys for cursors and tokens). Made by the
+ * first who asks; ERR_STORE_READ_ONLY if it cannot; ERR_FORBIDDEN if the file is readable by
+ * others, ERR_STORE_DAMAGED if it is no secret (both are logged). */
 int store_secret(struct store *store, unsigned char ret[32]);
 
 #endif
