@@ -176,7 +176,8 @@ static int write_type_name(struct import *im, const struct json *value)
 
 static int write_array(struct import *im, const struct json *array, write_fn *write)
 {
-    int err = 0;
+    uint32_t index = 0;
+    int err;
     if (array->kind != JSON_ARRAY)
         return expect(im, array, "an array");
     if (array->n == 0)
@@ -184,16 +185,19 @@ static int write_array(struct import *im, const struct json *array, write_fn *wr
     buf_add_char(im->out, '[');
     im->level++;
     json_each (it, array) {
+        size_t pointer_len = im->pointer.n;
         json_out_line(im->out, im->level);
+        buf_printf(&im->pointer, "/%u", index++);
         err = write(im, it);
+        im->pointer.n = pointer_len;
         if (err)
-            break;
+            return err;
         if (it->next)
             buf_add_char(im->out, ',');
     }
     json_out_line(im->out, --im->level);
     buf_add_char(im->out, ']');
-    return err;
+    return 0;
 }
 
 static int write_type(struct import *im, const struct json *value)
