@@ -27,6 +27,10 @@
 #define SEARCH_MAX          1000
 #define INLINE_SCAN_ENTRIES 256 /* scanned on the event loop; more goes to a thread */
 
+#define TEMPLATE_BYTES_MAX 2048 /* text of a URI template */
+#define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
+#define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
+
 #define KEY_BYTES_MAX   480          /* of an encoded primary key (LMDB allows 511) */
 #define NAME_BYTES_MAX  64           /* of a database, table or attribute */
 #define ROW_BYTES_MAX   (1u << 20)   /* of one encoded row */
