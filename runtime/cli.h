@@ -29,6 +29,7 @@ struct cli_command {
     const char *summary;
     const struct cli_option *options; /* up to one without a name; NULL: none */
     const char *notes;                /* printed at the end of --help, or NULL */
+    void (*print_notes)(FILE *out);   /* the same, computed */
     uint8_t operands_min, operands_max;
     int (*run)(const struct cli_args *args);
 };

@@ -106,6 +106,8 @@ void cli_print_help(const struct cli_command *command, FILE *out)
                 o->help);
     if (command->notes)
         fprintf(out, "\n%s\n", command->notes);
+    if (command->print_notes)
+        command->print_notes(out);
 }
 
 static int set_from_options(const struct cli_args *args, struct arena *arena, struct config *config)

@@ -363,7 +363,7 @@ int config_load(struct config *config, const char *path, struct arena *arena,
     struct json_error error;
     int err = json_tree_load(path, arena, &root, &error);
     if (err < 0) {
-        fault_at(fault, error.line, STR_NONE, error.text);
+        fault_at(fault, error.line, STR(""), error.text);
         return err;
     }
     struct setting base = {NULL, config, arena, fault, 0};
@@ -392,6 +392,7 @@ void config_init(struct config *config)
 
 void config_print_keys(FILE *out)
 {
+    fputs("\nKeys of the settings file [default]; a dot stands for a nested object:\n", out);
     for (size_t i = 0; i < N_KEYS; i++)
         if (keys[i].kind != LATER)
             fprintf(out, "  %s [%s]\n      %s\n", keys[i].path,

@@ -127,19 +127,18 @@ static void keep(struct buf *out, int c)
 /* Behind the opening quote. */
 static int cut_string(struct text_source *s, struct buf *out, struct record_fault *fault)
 {
-    for (;;) {
-        int c = source_take(s);
+    int c, before = 0; /* the byte before, if it escapes this one */
+    do {
+        c = source_take(s);
         if (c == EOF || c == '\n')
             return record_fail(fault, s->line - (c == '\n'), true, "the string is not closed");
         keep(out, c);
-        if (c == '"')
-            return 0;
-        if (c == '\\') {
-            source_untake(s, c = source_take(s)); /* EOF and line ends are judged above */
-            if (c == '"' || c == '\\')
-                keep(out, source_take(s));
-        }
-    }
+        if (before == '\\')
+            before = c = 0;
+        else
+            before = c;
+    } while (c != '"');
+    return 0;
 }
 
 static int cut_container(struct text_source *s, struct buf *out, struct record_fault *fault)

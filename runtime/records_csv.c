@@ -103,12 +103,22 @@ static bool read_line(struct text_source *s, struct buf *out)
     return out->n > 0;
 }
 
-static int bad_quotes(struct csv_reader *r, uint64_t line, struct record_fault *fault)
+/* Feeds physical lines until libcsv reports the end of a row. *line moves past empty lines. */
+static int feed_row(struct csv_reader *r, struct text_source *s, uint64_t *line,
+                    struct record_fault *fault)
 {
-    csv_fini(&r->parser, NULL, NULL, NULL); /* begins anew */
-    return record_fail(fault, line, true,
-                       "a quote inside a cell must be doubled, and a quoted "
-                       "cell must end before the next comma");
+    for (uint64_t here = s->line; !r->row_ended && read_line(s, &r->line); here = s->line) {
+        bool idle = r->parser.pstate == 0; /* between rows */
+        *line = idle ? here : *line;
+        if (r->line.failed || csv_get_buffer_size(&r->parser) > RECORD_TEXT_BYTES_MAX)
+            return record_fail(fault, *line, true, "a cell is too large; is a quote not closed?");
+        if (csv_parse(&r->parser, r->line.p, r->line.n, take_cell, end_row, r) != r->line.n)
+            return record_fail(fault, here, true,
+                               "stray quote: a cell with quotes is quoted, and they are doubled");
+    }
+    if (!r->row_ended && csv_fini(&r->parser, take_cell, end_row, r) != 0)
+        return record_fail(fault, *line, true, "the file ends inside a quoted cell begun here");
+    return 0;
 }
 
 /* Fills r->row with the next row: 1, 0 at the end, or a fault. */
@@ -118,19 +128,9 @@ static int read_row(struct csv_reader *r, struct text_source *s, uint64_t *line,
     buf_clear(&r->row.text);
     r->row.n = 0;
     r->row.too_many = r->row_ended = false;
-    *line = s->line;
-    while (!r->row_ended && read_line(s, &r->line)) {
-        if (r->line.failed)
-            return record_fail(fault, *line, true, "the line is too long");
-        if (csv_parse(&r->parser, r->line.p, r->line.n, take_cell, end_row, r) != r->line.n)
-            return bad_quotes(r, s->line - 1, fault);
-        if (!r->row_ended && r->row.n == 0 && r->parser.pstate == 0)
-            *line = s->line; /* an empty line */
-    }
-    if (!r->row_ended && csv_fini(&r->parser, take_cell, end_row, r) != 0)
-        return record_fail(fault, *line, true, "the file ends inside a quoted cell begun here");
-    if (!r->row_ended)
-        return 0;
+    int err = feed_row(r, s, line, fault);
+    if (err < 0 || !r->row_ended)
+        return err;
     if (r->row.text.failed || r->row.too_many)
         return record_fail(fault, *line, false, "the record is too large");
     return 1;
