@@ -211,7 +211,7 @@ static bool read_body(struct str rest, const struct framing *framing, struct buf
     return true;
 }
 
-static int parse_reply(struct str text, struct arena *arena, struct http_reply *ret)
+int http_reply_parse(struct str text, struct arena *arena, struct http_reply *ret)
 {
     static const char padding[JSON_PADDING_BYTES];
     struct framing framing = {0};
@@ -256,7 +256,7 @@ static int exchange(int fd, struct str request, struct arena *arena, struct http
         *ret_why = STR("the answer is too large");
     if (err == 0) {
         struct str text = arena_buf(arena, &in); /* the headers are kept by slice */
-        err = text.p ? parse_reply(text, arena, ret) : ERR_NO_MEMORY;
+        err = text.p ? http_reply_parse(text, arena, ret) : ERR_NO_MEMORY;
         if (err < 0)
             *ret_why = STR("the answer is not complete HTTP/1.1");
     }

@@ -27,6 +27,9 @@ struct http_reply {
 
 /* "http://host[:port][/path]". 0, or ERR_SYNTAX. */
 int http_url_parse(const char *text, struct http_url *ret);
+/* Reads a whole answer, an interim one before it included. Headers are slices of `text`. 0,
+ * ERR_BAD_FRAMING (not HTTP, or cut off) or ERR_NO_MEMORY. */
+int http_reply_parse(struct str text, struct arena *arena, struct http_reply *ret);
 /* Sends one request and reads the whole answer. 0, or an error with one sentence in *ret_why. */
 int http_request(const struct http_url *url, const char *method, const struct http_header *headers,
                  uint32_t n_headers, struct str body, struct arena *arena, struct http_reply *ret,
