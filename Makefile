@@ -153,7 +153,7 @@ endif
 coverage: ## unit tests with gcov; prints the share of lines run
 	@$(MAKE) --no-print-directory -s check-unit VARIANT=cov
 	@tests/coverage build/cov
-size: all $(B)/libtenon.a ## text bytes by room, against the budgets
+size: all ## text bytes by room, against the budgets
 	@tests/size $(B)
 
 # ---- the generator

@@ -1,4 +1,5 @@
 /* codegen/main.c - tenon-gen: which command is meant. */
+#include "codegen/diff.h"
 #include "codegen/import.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@ static const struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the name; returns the exit status */
 } commands[] = {
     {"import", import_main},
+    {"diff", diff_main},
 };
 
 int main(int argc, char **argv)
@@ -16,6 +18,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (argc > 1 && strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "usage: tenon-gen import ...\n");
+    fprintf(stderr, "usage: tenon-gen import|diff ...\n");
     return 2;
 }

@@ -1,0 +1,232 @@
+/* cli_serve.c - `tenon serve` and `tenon stdio`: joins settings, store, core and transport.
+ *
+ * net forks and calls back in each new process; there the store is opened and, in a worker, the
+ * core made on it. One process has one store at a time, so it lives in the one struct below.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "cli.h"
+#include "net/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SWEEP_SESSIONS_MAX 1000 /* per second */
+
+struct server {
+    const struct cli_args *args;
+    struct config config;
+    struct arena arena;
+    struct store_config store_config;
+    struct core_config core_config;
+    struct store *store; /* of this process */
+};
+
+static void fill_core_config(const struct config *config, struct core_config *ret)
+{
+    *ret = (struct core_config){
+        .session_idle_ms = config->session_idle_s * INT64_C(1000),
+        .allow_client_delete = config->allow_client_delete,
+        .list_page = config->list_page,
+        .tools_page = {config->max_tools, config->max_tools},
+        .search_page = SEARCH_PAGE < config->search_max ? SEARCH_PAGE : config->search_max,
+        .search_max = config->search_max,
+        .profile_enabled = {[PROFILE_APPLICATION] = true},
+    };
+}
+
+static int open_store(struct server *server)
+{
+    struct str why = STR_NONE;
+    int err = store_open_lmdb(&server->store_config, &server->arena, &server->store, &why);
+    if (err < 0)
+        log_error("%s: " STR_FMT, server->config.data_dir,
+                  STR_ARG(why.n ? why : str_of(err_text(err))));
+    return err;
+}
+
+static void close_store(struct server *server)
+{
+    store_close(server->store);
+    server->store = NULL;
+}
+
+/* ---- in a worker ---------------------------------------------------------------------------- */
+
+static int worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
+{
+    struct server *server = ctx;
+    (void)slot;
+    int err = open_store(server);
+    if (err < 0)
+        return err;
+    store_attach(server->store, loop);
+    err = core_new(&server->core_config, server->store, loop, ret);
+    if (err < 0)
+        close_store(server);
+    return err;
+}
+
+static void worker_stop(void *ctx, struct core *core)
+{
+    core_free(core);
+    close_store(ctx);
+}
+
+/* ---- in the keeper -------------------------------------------------------------------------- */
+
+static int keeper_start(void *ctx)
+{
+    return open_store(ctx);
+}
+
+static int keeper_tick(void *ctx)
+{
+    struct server *server = ctx;
+    int err = store_maintain(server->store);
+    int swept = store_sweep_sessions(server->store, clock_wall_ms(), SWEEP_SESSIONS_MAX);
+    return err < 0 ? err : swept < 0 ? swept : 0;
+}
+
+static void keeper_stop(void *ctx)
+{
+    close_store(ctx);
+}
+
+/* ---- in the supervisor ---------------------------------------------------------------------- */
+
+/* What to paste into a client: the entry for a server by URL, and the one that starts its own. */
+static void print_client(void *ctx, uint16_t port)
+{
+    struct server *server = ctx;
+    const struct config *config = &server->config;
+    char *program = realpath("/proc/self/exe", NULL), *data = realpath(config->data_dir, NULL);
+    bool v6 = strchr(config->listen.host, ':') != NULL;
+    printf(
+        "\nFor an MCP client that connects by URL:\n\n"
+        "  {\"mcpServers\": {\"tenon\": {\"type\": \"http\", \"url\": \"http://%s%s%s:%u%s\"}}}\n"
+        "\nFor one that starts its servers itself:\n\n"
+        "  {\"mcpServers\": {\"tenon\": {\"command\": \"%s\", "
+        "\"args\": [\"stdio\", \"--data\", \"%s\"]}}}\n\n",
+        v6 ? "[" : "", config->listen.host, v6 ? "]" : "", port, config->mount_path,
+        program ? program : "tenon", data ? data : config->data_dir);
+    fflush(stdout);
+    free(program);
+    free(data);
+}
+
+/* ---- the commands --------------------------------------------------------------------------- */
+
+static int server_init(struct server *server, const struct cli_args *args)
+{
+    *server = (struct server){.args = args};
+    arena_init(&server->arena, 0);
+    int status = cli_config(args, &server->arena, &server->config);
+    if (status)
+        return status;
+    server->store_config = (struct store_config){
+        .dir = server->config.data_dir,
+        .mode = server->config.mode,
+    };
+    fill_core_config(&server->config, &server->core_config);
+    return 0;
+}
+
+static int serve(struct server *server)
+{
+    const struct config *config = &server->config;
+    const struct net_address listen = {config->listen.host, config->listen.port};
+    const struct net_config net = {
+        .listen = &listen,
+        .n_listen = 1,
+        .n_workers = config->workers,
+        .path = {[PROFILE_APPLICATION] = config->mount_path},
+        .data_dir = config->data_dir,
+        .port_file = cli_value(server->args, "--port-file"),
+        .body_limit_bytes = config->body_limit_bytes,
+        .origins = config->allowed_origins.v,
+        .n_origins = config->allowed_origins.n,
+        .hosts = config->allowed_hosts.v,
+        .n_hosts = config->allowed_hosts.n,
+        .allow_client_delete = config->allow_client_delete,
+    };
+    const struct net_callbacks callbacks = {
+        .ctx = server,
+        .worker_start = worker_start,
+        .worker_stop = worker_stop,
+        .keeper_start = keeper_start,
+        .keeper_tick = keeper_tick,
+        .keeper_stop = keeper_stop,
+        .ready = cli_value(server->args, "--print-client") ? print_client : NULL,
+    };
+    return net_serve(&net, &callbacks) < 0 ? CLI_FAILED : CLI_DONE;
+}
+
+static int run_serve(const struct cli_args *args)
+{
+    struct server server;
+    int status = server_init(&server, args);
+    if (status == 0)
+        status = serve(&server);
+    arena_done(&server.arena);
+    return status;
+}
+
+/* Beside a server it must not touch that one's sessions: its own are in memory. */
+static int run_stdio(const struct cli_args *args)
+{
+    struct server server;
+    int status = server_init(&server, args);
+    if (status == 0) {
+        const struct net_callbacks callbacks = {
+            .ctx = &server,
+            .worker_start = worker_start,
+            .worker_stop = worker_stop,
+        };
+        server.store_config.volatile_sys = true;
+        status = net_stdio(&callbacks, server.config.body_limit_bytes) < 0 ? CLI_FAILED : CLI_DONE;
+    }
+    arena_done(&server.arena);
+    return status;
+}
+
+static const struct cli_option serve_options[] = {
+    CLI_OPTION_CONFIG,
+    CLI_OPTION_DATA,
+    CLI_OPTION_MODE,
+    {"--listen", "HOST:PORT", "address to serve on (default: 127.0.0.1:8750)", "listen"},
+    {"--workers", "N", "worker processes (default: one per core)", "workers"},
+    {"--allow-client-delete", NULL, "a client may end its session by DELETE",
+     "mcp.session.allowClientDelete"},
+    {"--port-file", "FILE", "gets the port as decimal text once it is open", NULL},
+    {"--print-client", NULL, "print what to paste into a client once it serves", NULL},
+    CLI_OPTIONS_END,
+};
+
+const struct cli_command cli_serve = {
+    .name = "serve",
+    .operands = "",
+    .summary = "Serve the database over HTTP until SIGTERM or SIGINT",
+    .options = serve_options,
+    .print_notes = config_print_keys,
+    .run = run_serve,
+};
+
+static const struct cli_option stdio_options[] = {
+    CLI_OPTION_CONFIG,
+    CLI_OPTION_DATA,
+    CLI_OPTION_MODE,
+    CLI_OPTIONS_END,
+};
+
+const struct cli_command cli_stdio = {
+    .name = "stdio",
+    .operands = "",
+    .summary = "Serve one client on standard input and output",
+    .options = stdio_options,
+    .notes = "For clients that start their servers. May run beside `tenon serve` on the same data.",
+    .run = run_stdio,
+};

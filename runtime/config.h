@@ -1,0 +1,60 @@
+/* config.h - the settings of a server: defaults, one JSON file, and flags on top.
+ *
+ * One table of keys (config.c) says for each its path, kind, range, default, flag and help;
+ * reading, checking and every help text come from it. Keys are nested objects in the file:
+ * "mcp.session.idleTimeoutSeconds" is {"mcp": {"session": {"idleTimeoutSeconds": 1800}}}.
+ * A key that the protocol's other servers know but this one does not serve yet is refused by name,
+ * so that nobody relies on a setting that does nothing.
+ */
+#ifndef TENON_CONFIG_H
+#define TENON_CONFIG_H
+
+#include "base/arena.h"
+#include "core/store.h"
+
+#include <stdio.h>
+
+struct config_list {
+    struct str *v;
+    uint32_t n;
+};
+
+struct config_address {
+    char host[64]; /* without the brackets of an IPv6 address */
+    uint16_t port;
+};
+
+struct config {
+    struct config_address listen;
+    const char *data_dir;
+    uint32_t workers; /* 0: one per core */
+    enum store_mode mode;
+    struct config_list allowed_origins, allowed_hosts;
+    uint32_t body_limit_bytes;
+    uint32_t list_page;
+    uint32_t session_idle_s;
+    bool allow_client_delete;
+    const char *mount_path;
+    uint32_t max_tools;
+    uint32_t search_max;
+};
+
+/* What is wrong and where: line 0 for a flag or an unreadable file. */
+struct config_fault {
+    uint32_t line;
+    char text[256];
+};
+
+void config_init(struct config *config); /* the defaults */
+/* Reads the file over what is set. 0, or an error with *fault filled; *config may then be half set.
+ * Strings lie in the arena. */
+int config_load(struct config *config, const char *path, struct arena *arena,
+                struct config_fault *fault);
+/* Sets one key by its path from a flag's text (NULL: a switch, true). Lists take commas. */
+int config_set(struct config *config, const char *path, const char *text, struct arena *arena,
+               struct config_fault *fault);
+
+/* One line per key that works: path, what it is, default. */
+void config_print_keys(FILE *out);
+
+#endif

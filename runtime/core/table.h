@@ -1,0 +1,59 @@
+/* core/table.h - the definition of a table, and what follows from it for a row.
+ *
+ * A definition is one JSON object:
+ *
+ *   {"title": "...", "description": "...",            optional, for people and models
+ *    "primaryKey": "code",                            an attribute of type string or integer
+ *    "indexed": ["region"],                           optional: attributes that searches go by
+ *    "annotations": {"audience": ["user"], "priority": 0.5},   optional, of its resource
+ *    "schema": {"type": "object", "properties": {...}, "required": [...]}}   JSON Schema of a row
+ *
+ * The primary key is always required, whether "required" names it or not. Names of databases,
+ * tables and attributes are letters, digits and underscores with a letter first. The tools and
+ * their schemas are derived in table_tools.c.
+ */
+#ifndef TENON_CORE_TABLE_H
+#define TENON_CORE_TABLE_H
+
+#include "core/key.h"
+#include "core/row_check.h"
+
+struct table_attribute {
+    struct str name;
+    const struct tape_node *schema;
+    bool required, indexed;
+};
+
+struct table {
+    uint32_t id;               /* of the store; whoever loads the table fills it and the next two */
+    struct str database, name; /* "" for a definition that has no name yet */
+    struct str tool_name;      /* what the tools are called after: get_<tool_name> */
+    struct str title, description;  /* STR_NONE: not given */
+    struct str annotations;         /* raw JSON, or STR_NONE */
+    const struct tape_node *schema; /* of a row, with the primary key among the required */
+    struct table_attribute *attributes;
+    uint32_t n_attributes, n_indexed;
+    uint32_t key; /* which attribute */
+    enum key_type key_type;
+};
+
+/* [A-Za-z][A-Za-z0-9_]*, at most NAME_BYTES_MAX. */
+bool table_name_is_valid(struct str name);
+
+/* Reads a definition into `arena` (the text is copied). 0; ERR_PARSE or ERR_PARAMS with *fault
+ * filled; ERR_NO_MEMORY. */
+int table_parse(struct str definition, struct arena *arena, struct table *ret,
+                struct row_fault *fault);
+
+/* Is this a row of the table? 0 or ERR_PARAMS with *fault filled. */
+int table_check_row(const struct table *table, const struct tape_node *row,
+                    struct row_fault *fault);
+/* The encoded primary key of a row that passed table_check_row, or of a bare value. 0; ERR_PARAMS
+ * with *fault (empty or too long a key); ERR_NO_MEMORY. */
+int table_row_key(const struct table *table, const struct tape_node *row, struct arena *arena,
+                  struct str *ret, struct row_fault *fault);
+int table_value_key(const struct table *table, const struct tape_node *value, struct arena *arena,
+                    struct str *ret, struct row_fault *fault);
+const struct table_attribute *table_find_attribute(const struct table *table, struct str name);
+
+#endif

@@ -1,0 +1,172 @@
+/* tests/unit/test_config.c - settings: defaults, the file with its faults by line, flags on top. */
+#include "config.h"
+
+#include "base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fixture {
+    struct arena arena;
+    struct config config;
+    struct config_fault fault;
+};
+
+static int load(struct fixture *f, const char *text)
+{
+    char path[] = "/tmp/tenon-config.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    arena_init(&f->arena, 0);
+    config_init(&f->config);
+    memset(&f->fault, 0, sizeof f->fault);
+    int err = config_load(&f->config, path, &f->arena, &f->fault);
+    unlink(path);
+    return err;
+}
+
+static void defaults_are_those_of_the_table(void **state)
+{
+    struct config c;
+    (void)state;
+    config_init(&c);
+    assert_string_equal(c.listen.host, "127.0.0.1");
+    assert_int_equal(c.listen.port, 8750);
+    assert_string_equal(c.data_dir, "data");
+    assert_string_equal(c.mount_path, "/mcp");
+    assert_int_equal(c.session_idle_s, 1800);
+    assert_int_equal(c.search_max, 1000);
+    assert_int_equal(c.max_tools, 200);
+    assert_false(c.allow_client_delete);
+    assert_int_equal(c.mode, STORE_SYNC);
+}
+
+static void a_file_sets_every_kind_of_key(void **state)
+{
+    struct fixture f;
+    (void)state;
+    assert_int_equal(load(&f, "{\"listen\": \"[::1]:0\", \"dataDir\": \"/x\", \"workers\": 2,\n"
+                              "\"mode\": \"nosync\", \"allowedOrigins\": [\"http://a\", \"*\"],\n"
+                              "\"mcp\": {\"session\": {\"idleTimeoutSeconds\": 5.0,\n"
+                              "\"allowClientDelete\": true},\n"
+                              "\"application\": {\"mountPath\": \"/db\"}}}"),
+                     0);
+    assert_string_equal(f.config.listen.host, "::1");
+    assert_int_equal(f.config.listen.port, 0);
+    assert_string_equal(f.config.data_dir, "/x");
+    assert_int_equal(f.config.mode, STORE_NOSYNC);
+    assert_int_equal(f.config.allowed_origins.n, 2);
+    assert_true(str_eq(f.config.allowed_origins.v[1], STR("*")));
+    assert_int_equal(f.config.session_idle_s, 5);
+    assert_true(f.config.allow_client_delete);
+    assert_string_equal(f.config.mount_path, "/db");
+    arena_done(&f.arena);
+}
+
+static const struct {
+    const char *text;
+    uint32_t line;
+    const char *says;
+} wrong[] = {
+    {"{\n\"worker\": 2}", 2, "worker: unknown key; known here: listen, dataDir"},
+    {"{\"mcp\":\n{\"session\":\n{\"idle\": 1}}}", 3,
+     "mcp.session.idle: unknown key; known here: idleTimeoutSeconds, allowClientDelete"},
+    {"{\"mcp.session.idleTimeoutSeconds\": 5}", 1, "unknown key"},
+    {"{\n\n\"workers\": \"2\"}", 3, "workers: expected a whole number from 0 to 64"},
+    {"{\"workers\": -1}", 1, "workers: expected a whole number"},
+    {"{\"workers\": 1.5}", 1, "workers: expected a whole number"},
+    {"{\"workers\": 65}", 1, "from 0 to 64"},
+    {"{\"workers\": 4294967297}", 1, "from 0 to 64"},
+    {"{\"mode\": \"fast\"}", 1, "mode: expected \"sync\" or \"nosync\""},
+    {"{\"mode\": 1}", 1, "mode: expected a string"},
+    {"{\"listen\": \"8750\"}", 1, "listen: expected HOST:PORT"},
+    {"{\"listen\": \"::1:8750\"}", 1, "listen: expected HOST:PORT"},
+    {"{\"listen\": \"localhost:65536\"}", 1, "listen: expected HOST:PORT"},
+    {"{\"dataDir\": \"\"}", 1, "dataDir: expected a string that is not empty"},
+    {"{\"dataDir\": \"a\\u0000b\"}", 1, "dataDir: expected"},
+    {"{\"allowedHosts\": \"a\"}", 1, "allowedHosts: expected an array of strings"},
+    {"{\"allowedHosts\": [1]}", 1, "allowedHosts: expected an array of strings"},
+    {"{\"mcp\": {\"session\": {\"allowClientDelete\": 1}}}", 1, "expected true or false"},
+    {"{\"mcp\": {\"application\": {\"mountPath\": \"mcp\"}}}", 1, "expected a path"},
+    {"{\"mcp\": 1}", 1, "mcp: expected an object"},
+    {"[]", 1, "expected an object"},
+    {"{\"workers\": 1,\n\"workers\": 2}", 2, "workers: stands twice"},
+    {"{\"mcp\":\n{\"operations\": {}}}", 2, "mcp.operations: this version does not do that yet"},
+    {"{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 1}}}", 1, "does not do that yet"},
+    {"{\"workers\":\n\n", 3, ""},
+    {"", 1, ""},
+};
+
+static void every_wrong_file_is_refused_by_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct fixture f;
+        int err = load(&f, wrong[i].text);
+        if (err >= 0 || f.fault.line != wrong[i].line || !strstr(f.fault.text, wrong[i].says))
+            fail_msg("%s: %d, line %u: %s", wrong[i].text, err, f.fault.line, f.fault.text);
+        arena_done(&f.arena);
+    }
+}
+
+static void a_missing_file_has_no_line(void **state)
+{
+    struct fixture f;
+    (void)state;
+    arena_init(&f.arena, 0);
+    config_init(&f.config);
+    assert_int_equal(config_load(&f.config, "/nonexistent/x.json", &f.arena, &f.fault), ERR_IO);
+    assert_int_equal(f.fault.line, 0);
+    arena_done(&f.arena);
+}
+
+static void a_flag_overrides_and_is_checked_alike(void **state)
+{
+    struct fixture f;
+    (void)state;
+    assert_int_equal(load(&f, "{\"workers\": 2}"), 0);
+    assert_int_equal(config_set(&f.config, "workers", "3", &f.arena, &f.fault), 0);
+    assert_int_equal(f.config.workers, 3);
+    assert_true(config_set(&f.config, "workers", "3x", &f.arena, &f.fault) < 0);
+    assert_true(config_set(&f.config, "workers", "", &f.arena, &f.fault) < 0);
+    assert_int_equal(f.config.workers, 3);
+    assert_int_equal(
+        config_set(&f.config, "mcp.session.allowClientDelete", NULL, &f.arena, &f.fault), 0);
+    assert_true(f.config.allow_client_delete);
+    assert_int_equal(config_set(&f.config, "allowedHosts", "a, b", &f.arena, &f.fault), 0);
+    assert_true(str_eq(f.config.allowed_hosts.v[1], STR("b")));
+    arena_done(&f.arena);
+}
+
+static void no_memory_is_an_error(void **state)
+{
+    struct config c;
+    struct config_fault fault;
+    struct arena tiny;
+    (void)state;
+    arena_init(&tiny, 8);
+    config_init(&c);
+    assert_int_equal(config_set(&c, "dataDir", "/a/b/c", &tiny, &fault), ERR_NO_MEMORY);
+    assert_int_equal(config_set(&c, "allowedHosts", "a,b", &tiny, &fault), ERR_NO_MEMORY);
+    assert_string_equal(c.data_dir, "data");
+    arena_done(&tiny);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(a_file_sets_every_kind_of_key),
+        cmocka_unit_test(every_wrong_file_is_refused_by_line),
+        cmocka_unit_test(a_missing_file_has_no_line),
+        cmocka_unit_test(a_flag_overrides_and_is_checked_alike),
+        cmocka_unit_test(no_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
