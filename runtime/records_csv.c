@@ -8,6 +8,7 @@
 #include "records.h"
 
 #include "base/err.h"
+#include "wire/json_scan.h"
 
 #include <csv.h>
 #include <stdlib.h>
@@ -55,7 +56,8 @@ struct csv_reader *csv_reader_new(const struct record_options *options)
     csv_set_space_func(&r->parser, no_space);
     r->types = options->types;
     r->types_ctx = options->types_ctx;
-    r->line.limit = r->row.text.limit = r->nested.limit = RECORD_TEXT_BYTES_MAX;
+    r->line.limit = RECORD_TEXT_BYTES_MAX + JSON_PADDING_BYTES;
+    r->row.text.limit = r->nested.limit = RECORD_TEXT_BYTES_MAX;
     return r;
 }
 
@@ -103,6 +105,22 @@ static bool read_line(struct text_source *s, struct buf *out)
     return out->n > 0;
 }
 
+/* libcsv takes any bytes; a tape takes UTF-8 only. */
+static bool is_utf8(struct buf *line)
+{
+    if (!buf_reserve(line, JSON_PADDING_BYTES)) /* scan_utf8 looks behind the end */
+        return false;
+    memset(line->p + line->n, 0, JSON_PADDING_BYTES);
+    const unsigned char *p = (const unsigned char *)line->p, *end = p + line->n;
+    while (p < end) {
+        unsigned n = *p < 0x80 ? 1 : scan_utf8(p);
+        if (n == 0)
+            return false;
+        p += n;
+    }
+    return true;
+}
+
 /* Feeds physical lines until libcsv reports the end of a row. *line moves past empty lines. */
 static int feed_row(struct csv_reader *r, struct text_source *s, uint64_t *line,
                     struct record_fault *fault)
@@ -112,6 +130,8 @@ static int feed_row(struct csv_reader *r, struct text_source *s, uint64_t *line,
         *line = idle ? here : *line;
         if (r->line.failed || csv_get_buffer_size(&r->parser) > RECORD_TEXT_BYTES_MAX)
             return record_fail(fault, *line, true, "a cell is too large; is a quote not closed?");
+        if (!is_utf8(&r->line))
+            return record_fail(fault, here, true, "the line is not UTF-8");
         if (csv_parse(&r->parser, r->line.p, r->line.n, take_cell, end_row, r) != r->line.n)
             return record_fail(fault, here, true,
                                "stray quote: a cell with quotes is quoted, and they are doubled");

@@ -1,0 +1,129 @@
+#!/bin/bash
+# tests/cli/import.sh - tables, imports of each format, exports, and what is refused, by line.
+. "$(dirname "$0")/../tap.bash"
+cd "$tmp" || exit 1
+
+t() { "$TENON" "$1" "${@:2}" --data d; }               # t COMMAND ARGUMENT...
+table() { "$TENON" table "$1" "${@:2}" --data d; }     # table create|list|drop ...
+says() { # says NAME STATUS PART COMMAND...
+    local name=$1 status=$2 part=$3 out got
+    shift 3
+    out=$("$@" 2>&1)
+    got=$?
+    is "$got" "$status" "$name: status"
+    has "$out" "$part" "$name: message"
+}
+rows() { table list | sed -n "s/^geo.$1\t//p"; }
+
+cat >places.json <<'END'
+{"title": "Places", "primaryKey": "id", "indexed": ["kind"],
+ "schema": {"type": "object", "properties": {
+   "id": {"type": "integer"}, "name": {"type": "string"}, "kind": {"type": "string", "enum": ["city", "hill"]},
+   "height": {"type": "number"}, "capital": {"type": "boolean"}, "tags": {"type": "array"}},
+  "required": ["name"]}}
+END
+
+says "list without a database" 1 "d: " table list
+ok "create" table create geo.places places.json
+says "create twice is refused" 1 "geo.places is there already" table create geo.places places.json
+ok "create --if-missing is content" table create --if-missing geo.places places.json
+printf '{"primaryKey": "id",\n "schema": {"type": "object",\n  "properties": {"id": {"type": "strin"}}}}\n' >wrong.json
+says "create by a definition with an unknown type names the line" 1 "wrong.json:3: " \
+    table create geo.wrong wrong.json
+printf '{"primaryKey": "id",\n}\n' >broken.json
+says "create by broken JSON names the line" 1 "broken.json:2: " table create geo.wrong broken.json
+says "create by a missing file" 1 "nowhere.json: " table create geo.wrong nowhere.json
+says "create by a bad name" 2 "not a table: geo.a-b" table create geo.a-b places.json
+is "$(rows places)" "0 rows" "the new table is empty, and no other was made"
+is "$(table list | wc -l)" 1 "one table is listed"
+
+# ---- each format, whole
+cat >good.json <<'END'
+[{"id": 1, "name": "Rome", "kind": "city", "height": 21.5, "capital": true, "tags": ["a", 1]},
+ {"id": 2, "name": "Testaccio, \"hill\"", "kind": "hill"}]
+END
+printf '%s\n' '{"id": 3, "name": "Ostia"}' '' '{"id": -4, "name": "x", "tags": []}' >good.ndjson
+printf 'id,name,capital,height,tags\n5,"a ""b"", c",false,1e3,"[1,{""k"":null}]"\n6,007,,,\n' >good.csv
+says "import of a JSON array" 0 "imported 2 rows into geo.places" t import geo.places good.json
+says "import of NDJSON" 0 "imported 2 rows" t import geo.places good.ndjson
+says "import of CSV" 0 "imported 2 rows" t import geo.places good.csv
+says "import from standard input" 0 "imported 1 rows" \
+    t import geo.places - --format ndjson < <(echo '{"id": 7, "name": "y"}')
+is "$(rows places)" "7 rows" "all rows are there"
+echo '{"a": [0], "data": {"rows": [{"nr": 8, "name": "A-Z"}]}, "z": 1}' >deep.json
+says "import with --root, --rename and --prefix" 0 "imported 1 rows" \
+    t import geo.places deep.json --root /data/rows --rename nr=id --prefix first=name:-
+has "$(t export geo.places --format ndjson)" '"first":"A"' "--prefix made an attribute"
+
+# ---- export, and the way back
+t export geo.places all.json >/dev/null
+is "$(jq -c '[.[].id]' all.json)" "[-4,1,2,3,5,6,7,8]" "export as JSON is in key order"
+is "$(jq -c '.[] | select(.id == 1)' all.json)" \
+    '{"id":1,"name":"Rome","kind":"city","height":21.5,"capital":true,"tags":["a",1]}' "a row as it was"
+for format in json ndjson csv; do
+    t export geo.places "all.$format" >/dev/null
+    table create "geo.back_$format" places.json >/dev/null
+    says "what was exported as $format can be imported" 0 "imported 8 rows" \
+        t import "geo.back_$format" "all.$format"
+    [ "$format" = csv ] && continue # has no column for attributes outside the definition
+    is "$(t export "geo.back_$format" --format ndjson)" "$(t export geo.places --format ndjson)" \
+        "and is the same ($format)"
+done
+is "$(t export geo.back_csv --format ndjson | jq -c 'del(.first)')" \
+    "$(t export geo.places --format ndjson | jq -c 'del(.first)')" "and is the same (csv)"
+says "export to a folder that is not there" 1 "nowhere/x.json" t export geo.places nowhere/x.json
+says "export of a format unknown" 2 "give --format" t export geo.places x.txt
+says "export of a table unknown" 1 "there is no table geo.nope" t export geo.nope
+is "$(ls | grep -c part)" 0 "no partial file is left"
+[ -w /dev/full ] && says "export to a full disk" 1 "No space left" bash -c "'$TENON' export geo.places --data d >/dev/full"
+
+# ---- bad records: told by line, and nothing is imported
+before=$(rows places)
+bad() { # bad NAME FILE PART
+    says "bad record: $1" 1 "$3" t import geo.places "$2"
+    is "$(rows places)" "$before" "bad record: $1: nothing was imported"
+}
+printf '[{"id": 100, "name": "x"},\n {"id": 101,\n  "name": 5}]' >bad.json
+bad "JSON, a type" bad.json "bad.json:2: /name: type, expected string"
+printf '[{"id": 100, "name": "x"},\n {"id": 101,\n  "name": nul}]' >bad.json
+bad "JSON, syntax" bad.json "bad.json:3: not valid JSON"
+printf '[{"id": 100, "name": "x"}\n' >bad.json
+bad "JSON, cut off" bad.json "bad.json:2: expected ',' or ']'"
+printf '{"id": 100, "name": "x"}\n{"id": 101}\n' >bad.ndjson
+bad "NDJSON, an attribute missing" bad.ndjson "bad.ndjson:2: /name: required"
+printf '{"id": 100, "name": "x"}\n{"name": "x"}\n' >bad.ndjson
+bad "NDJSON, no primary key" bad.ndjson "bad.ndjson:2: /id"
+printf 'id,name\n100,x\n\n1o1,y\n' >bad.csv
+bad "CSV, no number" bad.csv "bad.csv:4: id: \"1o1\" does not fit its type"
+printf 'id,name\n100,x\n101\n' >bad.csv
+bad "CSV, a cell missing" bad.csv "bad.csv:3: 1 cells, but the header names 2 columns"
+printf 'id,name,kind\n100,x,city\n101,y,"sea\nside"\n' >bad.csv
+bad "CSV, not of the enum, in a record of two lines" bad.csv "bad.csv:3: /kind: enum"
+printf '{"id": 100, "name": "x"}\n{"id": 1, "name": "again"}\n' >bad.ndjson
+bad "a key that the table has" bad.ndjson "bad.ndjson:2: a row with this primary key exists"
+printf '{"id": 100, "name": "x"}\n\n{"id": 100, "name": "again"}\n' >bad.ndjson
+bad "a key twice in the file" bad.ndjson "bad.ndjson:3: a row with this primary key exists"
+{ seq -f '{"id": %.0f, "name": "many"}' 1000 6000; echo '{"id": 3500, "name": "again"}'; } >bad.ndjson
+bad "a key twice, far apart, in a load of many batches" bad.ndjson "bad.ndjson:5002: a row with"
+says "import into no table" 1 "there is no table geo.nope" t import geo.nope good.json
+says "import of no file" 1 "nowhere.json: No such file" t import geo.places nowhere.json
+says "import of a folder" 1 "is a directory" t import geo.places d --format json
+says "import of a format unknown" 2 "give --format" t import geo.places places.txt
+
+# ---- going on in spite of them, and over what is there
+printf '{"id": 100, "name": "x"}\n{"id": 101}\nnull\n{"id": 102, "name": "z"}\n' >some.ndjson
+says "--skip-bad imports the rest" 0 "imported 2 rows into geo.places, left out 2 bad records" \
+    t import --skip-bad geo.places some.ndjson
+says "--skip-bad tells what it leaves out" 0 "some.ndjson:2: /name: required" \
+    t import --skip-bad --replace geo.places some.ndjson
+echo '{"id": 1, "name": "Roma"}' >over.ndjson
+says "--replace overwrites" 0 "imported 1 rows" t import --replace geo.places over.ndjson
+has "$(t export geo.places --format ndjson)" '{"id":1,"name":"Roma"}' "the row is the new one"
+
+seq -f '{"id": %.0f, "name": "many"}' 10000 30000 >many.ndjson
+says "an import of many batches" 0 "imported 20001 rows" t import geo.places many.ndjson
+
+ok "drop" table drop geo.places
+says "drop twice" 1 "there is no table geo.places" table drop geo.places
+is "$(rows places)" "" "it is gone"
+plan
