@@ -1,0 +1,217 @@
+/* store/batch.c - a write transaction of one space: its counters, the change log, and the table of
+ * operations. See internal.h. */
+#include "store/internal.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+/* ---- Counters ------------------------------------------------------------------------------- */
+
+int meta_get(struct kv_txn *txn, struct str name, uint64_t *ret)
+{
+    struct str value;
+    int err = kv_get(txn, KV_META, name, &value);
+    if (err == ERR_ABSENT) {
+        *ret = 0;
+        return 0;
+    }
+    if (!err && value.n != 8)
+        err = ERR_STORE_DAMAGED;
+    if (!err)
+        *ret = kv_u64(value.p);
+    return err;
+}
+
+int meta_put(struct kv_txn *txn, struct str name, uint64_t v)
+{
+    unsigned char bytes[8];
+    kv_put_u64(bytes, v);
+    return kv_put(txn, KV_META, name, (struct str){(char *)bytes, sizeof bytes});
+}
+
+int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DATABASE_ID_LEN])
+{
+    struct str id;
+    uint64_t format;
+    int err = meta_get(txn, META_FORMAT, &format);
+    if (err)
+        return err;
+    if (format == 0)
+        return ERR_ABSENT;
+    *ret_format = format;
+    if (format != STORE_FORMAT)
+        return ERR_STORE_FORMAT;
+    err = kv_get(txn, KV_META, META_ID, &id);
+    if (err == ERR_ABSENT || (!err && id.n != DATABASE_ID_LEN))
+        return ERR_STORE_DAMAGED;
+    if (!err)
+        memcpy(ret_id, id.p, DATABASE_ID_LEN);
+    return err;
+}
+
+static int write_head(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN])
+{
+    struct kv_txn txn;
+    unsigned char found[DATABASE_ID_LEN];
+    uint64_t format;
+    int err = kv_begin(env, true, &txn);
+    if (err)
+        return err;
+    err = meta_check(&txn, &format, found);
+    if (!err && !id_is_known) {
+        memcpy(id, found, sizeof found); /* somebody was faster */
+        kv_end(&txn);
+        return 0;
+    }
+    if (err == ERR_ABSENT)
+        err = meta_put(&txn, META_FORMAT, STORE_FORMAT);
+    if (!err && !id_is_known && getrandom(id, DATABASE_ID_LEN, 0) != DATABASE_ID_LEN)
+        err = ERR_IO;
+    if (!err)
+        err = kv_put(&txn, KV_META, META_ID, (struct str){(char *)id, DATABASE_ID_LEN});
+    if (!err)
+        return kv_commit(&txn);
+    kv_end(&txn);
+    return err;
+}
+
+int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN])
+{
+    struct kv_txn txn;
+    unsigned char found[DATABASE_ID_LEN];
+    uint64_t format;
+    int err = kv_begin(env, false, &txn);
+    if (err)
+        return err;
+    err = meta_check(&txn, &format, found);
+    kv_end(&txn);
+    if (err == ERR_ABSENT || (!err && id_is_known && memcmp(id, found, sizeof found)))
+        return write_head(env, id_is_known, id);
+    if (!err)
+        memcpy(id, found, sizeof found);
+    return err;
+}
+
+/* ---- Begin and end -------------------------------------------------------------------------- */
+
+static int read_counters(struct batch *b)
+{
+    if (b->space != STORE_DATA)
+        return 0;
+    int err = meta_get(&b->txn, META_SEQ, &b->seq);
+    if (!err)
+        err = meta_get(&b->txn, META_TABLES, &b->tables);
+    return err ? err : meta_get(&b->txn, META_CATALOG, &b->catalog);
+}
+
+static int save_counters(struct batch *b)
+{
+    int err = table_slot_save(b);
+    if (err || !b->counters_changed)
+        return err;
+    err = meta_put(&b->txn, META_SEQ, b->seq);
+    if (!err)
+        err = meta_put(&b->txn, META_TABLES, b->tables);
+    return err ? err : meta_put(&b->txn, META_CATALOG, b->catalog);
+}
+
+static void release(struct batch *b)
+{
+    buf_done(&b->value);
+    buf_done(&b->body);
+    arena_done(&b->scratch);
+}
+
+int batch_begin(struct store *store, enum store_space space, struct batch *ret)
+{
+    if (store->read_only)
+        return ERR_STORE_READ_ONLY;
+    memset(ret, 0, sizeof *ret);
+    ret->store = store;
+    ret->space = space;
+    ret->now_ms = clock_wall_ms();
+    arena_init(&ret->scratch, 0);
+    int err = kv_begin(store->envs[space], true, &ret->txn);
+    if (err)
+        return err;
+    err = read_counters(ret);
+    if (err)
+        batch_abort(ret);
+    return err;
+}
+
+int batch_commit(struct batch *b)
+{
+    int err = b->changes ? save_counters(b) : 0;
+    if (err || !b->changes) {
+        batch_abort(b);
+        return err;
+    }
+    err = kv_commit(&b->txn);
+    release(b);
+    return err;
+}
+
+void batch_abort(struct batch *b)
+{
+    kv_end(&b->txn);
+    release(b);
+}
+
+/* ---- Changes -------------------------------------------------------------------------------- */
+
+int batch_put(struct batch *b, enum kv_map map, struct str key)
+{
+    if (b->value.failed)
+        return ERR_NO_MEMORY;
+    b->changes++;
+    return kv_put(&b->txn, map, key, buf_str(&b->value));
+}
+
+int batch_remove(struct batch *b, enum kv_map map, struct str key)
+{
+    b->changes++;
+    return kv_remove(&b->txn, map, key);
+}
+
+int check_condition(struct store_op *op, bool there, uint64_t version)
+{
+    if (op->if_version == STORE_ANY)
+        return 0;
+    if (op->if_version == STORE_MISSING)
+        return there ? ERR_EXISTS : 0;
+    if (!there)
+        return ERR_ABSENT;
+    if (op->if_version == STORE_PRESENT || op->if_version == version)
+        return 0;
+    op->ret_seq = version;
+    return ERR_CONFLICT;
+}
+
+typedef int (*apply_fn)(struct batch *b, struct store_op *op);
+
+static const struct {
+    apply_fn apply;
+    enum store_space space;
+} operations[] = {
+    [STORE_PUT_ROW] = {row_put, STORE_DATA},
+    [STORE_DELETE_ROW] = {row_delete, STORE_DATA},
+    [STORE_PUT_TABLE] = {table_put, STORE_DATA},
+    [STORE_DROP_TABLE] = {table_drop, STORE_DATA},
+    [STORE_PUT_SESSION] = {session_put, STORE_SYS},
+    [STORE_TOUCH_SESSION] = {session_touch, STORE_SYS},
+    [STORE_DELETE_SESSION] = {session_delete, STORE_SYS},
+};
+
+int batch_apply(struct batch *b, struct store_op *op)
+{
+    size_t kind = op->kind;
+    if (kind >= sizeof operations / sizeof *operations || operations[kind].space != b->space)
+        return ERR_INTERNAL;
+    op->ret_seq = 0;
+    arena_reset(&b->scratch);
+    return operations[kind].apply(b, op);
+}

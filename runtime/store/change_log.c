@@ -1,0 +1,108 @@
+/* store/change_log.c - every committed change of DATA, in commit order.
+ *
+ *   LOG  sequence u64 -> [format, kind, table, key, time_ms]
+ *
+ * The sequence counts in the write transaction, so it has no gaps, and the log is a run of numbers
+ * from its floor to META's `seq`.
+ */
+#include "store/internal.h"
+
+#include "base/err.h"
+
+struct seq_key {
+    unsigned char bytes[8];
+};
+
+static struct str key_of(uint64_t seq, struct seq_key *space)
+{
+    kv_put_u64(space->bytes, seq);
+    return (struct str){(char *)space->bytes, 8};
+}
+
+int batch_log(struct batch *b, enum store_change_kind kind, uint32_t table, struct str key)
+{
+    struct seq_key seq;
+    b->counters_changed = true;
+    record_begin(&b->value, 4);
+    cbor_write_int(kind, &b->value);
+    cbor_write_int(table, &b->value);
+    cbor_write_bytes(key, &b->value);
+    cbor_write_int(b->now_ms, &b->value);
+    return batch_put(b, KV_LOG, key_of(++b->seq, &seq));
+}
+
+static int floor_of(struct kv_txn *txn, uint64_t *ret)
+{
+    struct str key, value;
+    int err = kv_first(txn, KV_LOG, STR(""), &key, &value);
+    if (!err && key.n != 8)
+        return ERR_STORE_DAMAGED;
+    if (!err)
+        *ret = kv_u64(key.p);
+    if (err != ERR_ABSENT)
+        return err;
+    err = meta_get(txn, META_SEQ, ret);
+    *ret += !err;
+    return err;
+}
+
+int change_log_trim(struct batch *b, uint64_t keep, uint32_t max)
+{
+    uint64_t floor;
+    struct seq_key seq;
+    uint32_t n = 0;
+    int err = floor_of(&b->txn, &floor);
+    while (!err && n < max && b->seq + 1 - floor > keep) {
+        err = batch_remove(b, KV_LOG, key_of(floor++, &seq));
+        n++;
+    }
+    return err ? err : (int)n;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+int store_last_seq(struct store_view *view, uint64_t *ret)
+{
+    return meta_get(&view->txn, META_SEQ, ret);
+}
+
+int store_floor_seq(struct store_view *view, uint64_t *ret)
+{
+    return floor_of(&view->txn, ret);
+}
+
+struct change_scan {
+    store_change_fn fn;
+    void *ctx;
+    struct arena scratch;
+};
+
+static int visit_change(void *ctx, struct str key, struct str value)
+{
+    struct change_scan *scan = ctx;
+    const struct tape_node *f[4];
+    arena_reset(&scan->scratch);
+    int err = record_read(value, "iisi", &scan->scratch, f);
+    if (!err && key.n != 8)
+        err = ERR_STORE_DAMAGED;
+    if (err)
+        return err;
+    struct store_change change = {.seq = kv_u64(key.p),
+                                  .kind = (enum store_change_kind)f[0]->v.i,
+                                  .table = (uint32_t)f[1]->v.i,
+                                  .key = record_str(f[2]),
+                                  .time_ms = f[3]->v.i};
+    return scan->fn(scan->ctx, &change);
+}
+
+int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change_fn fn, void *ctx)
+{
+    struct change_scan scan = {.fn = fn, .ctx = ctx};
+    struct seq_key from;
+    if (after_seq == UINT64_MAX)
+        return 0;
+    arena_init(&scan.scratch, 0);
+    int err = kv_scan(&view->txn, KV_LOG, key_of(after_seq + 1, &from), visit_change, &scan);
+    arena_done(&scan.scratch);
+    return err;
+}

@@ -1,0 +1,151 @@
+/* store/internal.h - what the files of this room share.
+ *
+ *   store.c    the port's opening, views, submit          writer.c   queue, groups, completions
+ *   batch.c    a write transaction and its counters       load.c     imports with their undo job
+ *   catalog.c  tables     rows.c  rows     change_log.c  changes     sessions.c  sessions
+ *   directory.c  LMDB files of a data directory           secret.c   DIR/secret
+ *   kv.h       ordered maps: lmdb.c, mem.c                record.h, cbor_tape.h   values
+ */
+#ifndef TENON_STORE_INTERNAL_H
+#define TENON_STORE_INTERNAL_H
+
+#include "store/kv.h"
+#include "store/record.h"
+
+#include <pthread.h>
+
+struct writer;
+struct directory;
+
+struct store {
+    struct kv_env *envs[2];     /* by enum store_space */
+    struct writer *writers[2];  /* started by the first submit */
+    pthread_mutex_t start_lock; /* of starting them */
+    struct loop *loop;
+    struct directory *directory; /* NULL: in memory */
+    bool read_only;
+    bool syncs_data; /* each commit of DATA is on disk */
+    bool loading;    /* in memory: under start_lock */
+    bool has_secret;
+    unsigned char secret[32]; /* in memory */
+    uint64_t log_keep;
+};
+
+struct store_view {
+    struct store *store;
+    struct kv_txn txn;
+};
+
+/* With the defaults of what a config leaves open. NULL: no memory. */
+struct store *store_alloc(void);
+
+/* ---- Counters of an environment (map META) -------------------------------------------------- */
+
+#define META_FORMAT  STR("format")
+#define META_ID      STR("id")
+#define META_SEQ     STR("seq")     /* of the last change */
+#define META_TABLES  STR("tables")  /* highest table id ever given */
+#define META_CATALOG STR("catalog") /* catalog version */
+#define META_LOAD    STR("load")    /* 1: the entries in UNDO belong to an unfinished load */
+
+#define STORE_FORMAT    1
+#define DATABASE_ID_LEN 16
+
+int meta_get(struct kv_txn *txn, struct str name, uint64_t *ret); /* absent: 0 */
+int meta_put(struct kv_txn *txn, struct str name, uint64_t v);
+/* Checks the format and id of an environment. ERR_ABSENT: it is new. */
+int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DATABASE_ID_LEN]);
+/* Checks, and makes what is missing: `id` is written if the environment is new or has another (then
+ * of SYS), and set from what is there if `id_is_known` is false. */
+int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN]);
+
+/* ---- Write transactions --------------------------------------------------------------------- */
+
+#define TABLE_KEY_BYTES (NAME_BYTES_MAX + 1 + NAME_BYTES_MAX)
+
+/* The entry of the table written last: rows of one table come together, its count is put once. */
+struct table_slot {
+    uint32_t id; /* 0: none */
+    bool changed;
+    uint64_t rows;
+    uint32_t name_len;
+    char name[TABLE_KEY_BYTES]; /* database NUL name: its key in CATALOG */
+};
+
+struct batch {
+    struct store *store;
+    enum store_space space;
+    struct kv_txn txn;
+    uint32_t changes; /* puts and removes so far */
+    bool counters_changed;
+    int64_t now_ms;
+    uint64_t seq, tables, catalog;
+    struct table_slot slot;
+    struct buf value, body; /* being encoded */
+    struct arena scratch;
+};
+
+int batch_begin(struct store *store, enum store_space space, struct batch *ret);
+int batch_commit(struct batch *b); /* ends it, also when it fails */
+void batch_abort(struct batch *b);
+/* Puts b->value, unless encoding it failed. */
+int batch_put(struct batch *b, enum kv_map map, struct str key);
+int batch_remove(struct batch *b, enum kv_map map, struct str key);
+/* One operation. When it fails, b->changes tells whether anything was changed before. */
+int batch_apply(struct batch *b, struct store_op *op);
+/* Gives the change a sequence and appends it to the log. */
+int batch_log(struct batch *b, enum store_change_kind kind, uint32_t table, struct str key);
+/* Makes b->slot that of the table; ERR_ABSENT. */
+int batch_table(struct batch *b, uint32_t table);
+int check_condition(struct store_op *op, bool there, uint64_t version);
+
+/* ---- Operations, one file each -------------------------------------------------------------- */
+
+int table_put(struct batch *b, struct store_op *op);
+int table_drop(struct batch *b, struct store_op *op);
+int table_slot_save(struct batch *b);
+bool table_exists(struct kv_txn *txn, uint32_t table);
+/* Deletes up to `max` rows of dropped tables. Returns how many. */
+int tables_purge(struct batch *b, uint32_t max);
+
+struct row_key {
+    uint32_t len;
+    char bytes[4 + KEY_BYTES_MAX];
+};
+/* ERR_LIMIT if the key is empty or too long. */
+int row_key(uint32_t table, struct str key, struct row_key *ret);
+/* ERR_LIMIT, ERR_NO_MEMORY. */
+int row_encode(const struct tape_node *row, struct buf *out);
+/* Puts an encoded row. */
+int row_write(struct batch *b, struct store_op *op, struct str body);
+int row_put(struct batch *b, struct store_op *op);
+int row_delete(struct batch *b, struct store_op *op);
+
+int session_put(struct batch *b, struct store_op *op);
+int session_touch(struct batch *b, struct store_op *op);
+int session_delete(struct batch *b, struct store_op *op);
+
+/* Deletes up to `max` of the oldest changes beyond `keep`. Returns how many. */
+int change_log_trim(struct batch *b, uint64_t keep, uint32_t max);
+
+/* ---- Writer --------------------------------------------------------------------------------- */
+
+int writer_start(struct store *store, enum store_space space, struct writer **ret);
+void writer_submit(struct writer *w, struct store_write *write);
+void writer_stop(struct writer *w); /* commits what waits; NULL is fine */
+
+/* ---- Loads ---------------------------------------------------------------------------------- */
+
+/* Rolls back what a load left whose process is gone; nothing if one is running. */
+int load_recover(struct store *store);
+
+/* ---- Data directory ------------------------------------------------------------------------- */
+
+/* A lock that ends with the process. 0 (ret_fd to be closed), ERR_BUSY, or what opening failed by.
+ */
+int directory_lock_load(struct directory *d, int *ret_fd);
+int directory_secret(struct directory *d, bool read_only, unsigned char ret[32]);
+const char *directory_path(const struct directory *d);
+void directory_close(struct directory *d, struct kv_env *sys);
+
+#endif

@@ -1,0 +1,207 @@
+/* store/rows.c - the rows of all tables.
+ *
+ *   ROWS  table u32, key -> [format, version, changed_ms, row]
+ *
+ * The version is the sequence of the row's last change. A row is encoded before its version is
+ * known, so its bytes are appended to the head of the record.
+ */
+#include "store/internal.h"
+
+#include "base/err.h"
+
+#include <string.h>
+
+static struct str key_of(const struct row_key *key)
+{
+    return (struct str){key->bytes, key->len};
+}
+
+int row_key(uint32_t table, struct str key, struct row_key *ret)
+{
+    if (key.n == 0 || key.n > KEY_BYTES_MAX)
+        return ERR_LIMIT;
+    kv_put_u32((unsigned char *)ret->bytes, table);
+    memcpy(ret->bytes + 4, key.p, key.n);
+    ret->len = 4 + key.n;
+    return 0;
+}
+
+int row_encode(const struct tape_node *row, struct buf *out)
+{
+    uint32_t nodes = row->kind >= TAPE_ARRAY ? row->v.size : 1;
+    if (nodes > ROW_NODES_MAX)
+        return ERR_LIMIT;
+    size_t start = out->n;
+    cbor_write_tape(row, out);
+    if (out->failed)
+        return ERR_NO_MEMORY;
+    return out->n - start > ROW_BYTES_MAX ? ERR_LIMIT : 0;
+}
+
+/* ---- Operations ----------------------------------------------------------------------------- */
+
+/* What is there now: 0 and its version, or ERR_ABSENT. */
+static int version_of(struct batch *b, const struct row_key *key, uint64_t *ret)
+{
+    struct str value;
+    int64_t version;
+    int err = kv_get(&b->txn, KV_ROWS, key_of(key), &value);
+    if (!err)
+        err = record_first_int(value, &version);
+    if (!err)
+        *ret = (uint64_t)version;
+    return err;
+}
+
+static int put_record(struct batch *b, const struct row_key *key, uint64_t version, struct str body)
+{
+    record_begin(&b->value, 3);
+    cbor_write_int((int64_t)version, &b->value);
+    cbor_write_int(b->now_ms, &b->value);
+    buf_add_str(&b->value, body);
+    return batch_put(b, KV_ROWS, key_of(key));
+}
+
+int row_write(struct batch *b, struct store_op *op, struct str body)
+{
+    struct row_key key;
+    uint64_t version = 0;
+    int err = row_key(op->table, op->key, &key);
+    if (!err)
+        err = batch_table(b, op->table);
+    if (err)
+        return err;
+    err = version_of(b, &key, &version);
+    bool there = !err;
+    if (err && err != ERR_ABSENT)
+        return err;
+    err = check_condition(op, there, version);
+    if (!err)
+        err = batch_log(b, STORE_ROW_PUT, op->table, op->key);
+    if (!err)
+        err = put_record(b, &key, b->seq, body);
+    if (err)
+        return err;
+    op->ret_seq = b->seq;
+    b->slot.rows += !there;
+    b->slot.changed |= !there;
+    return 0;
+}
+
+int row_put(struct batch *b, struct store_op *op)
+{
+    buf_clear(&b->body);
+    int err = row_encode(op->row, &b->body);
+    return err ? err : row_write(b, op, buf_str(&b->body));
+}
+
+static int take_away(struct batch *b, struct store_op *op, const struct row_key *key)
+{
+    int err = batch_log(b, STORE_ROW_DELETED, op->table, op->key);
+    if (!err)
+        err = batch_remove(b, KV_ROWS, key_of(key));
+    if (err)
+        return err;
+    op->ret_seq = b->seq;
+    b->slot.rows--;
+    b->slot.changed = true;
+    return 0;
+}
+
+int row_delete(struct batch *b, struct store_op *op)
+{
+    struct row_key key;
+    uint64_t version = 0;
+    int err = row_key(op->table, op->key, &key);
+    if (!err)
+        err = batch_table(b, op->table);
+    if (!err)
+        err = version_of(b, &key, &version);
+    if (err && err != ERR_ABSENT)
+        return err;
+    bool there = !err;
+    err = check_condition(op, there, version);
+    return err || !there ? err : take_away(b, op, &key);
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+static int read_row(struct str key, struct str value, struct arena *arena, struct store_row *ret)
+{
+    const struct tape_node *f[3];
+    int err = record_read(value, "ii*", arena, f);
+    if (!err)
+        *ret = (struct store_row){
+            .key = key, .version = (uint64_t)f[0]->v.i, .changed_ms = f[1]->v.i, .row = f[2]};
+    return err;
+}
+
+int store_get_row(struct store_view *view, uint32_t table, struct str key, struct arena *arena,
+                  struct store_row *ret)
+{
+    struct row_key full;
+    struct str value;
+    if (row_key(table, key, &full) || !table_exists(&view->txn, table))
+        return ERR_ABSENT;
+    int err = kv_get(&view->txn, KV_ROWS, key_of(&full), &value);
+    if (err)
+        return err;
+    value = arena_str(arena, value);
+    key = arena_str(arena, key);
+    return value.p && key.p ? read_row(key, value, arena, ret) : ERR_NO_MEMORY;
+}
+
+struct row_scan {
+    uint32_t table;
+    const struct store_range *range;
+    store_row_fn fn;
+    void *ctx;
+    struct arena scratch;
+    bool ended; /* at the end of the range, not by `fn` */
+};
+
+static bool is_outside(const struct row_scan *scan, struct str key)
+{
+    return scan->range && scan->range->to.p && str_compare(key, scan->range->to) >= 0;
+}
+
+static bool is_left_out(const struct row_scan *scan, struct str key)
+{
+    const struct store_range *range = scan->range;
+    return range && range->after && range->from.p && str_eq(key, range->from);
+}
+
+static int visit_row(void *ctx, struct str key, struct str value)
+{
+    struct row_scan *scan = ctx;
+    struct store_row row;
+    struct str own = {key.p + 4, key.n - 4};
+    if (key.n < 4 || kv_u32(key.p) != scan->table || is_outside(scan, own)) {
+        scan->ended = true;
+        return 1;
+    }
+    if (is_left_out(scan, own))
+        return 0;
+    arena_reset(&scan->scratch);
+    int err = read_row(own, value, &scan->scratch, &row);
+    return err ? err : scan->fn(scan->ctx, &row);
+}
+
+int store_scan_rows(struct store_view *view, uint32_t table, const struct store_range *range,
+                    store_row_fn fn, void *ctx)
+{
+    struct row_scan scan = {.table = table, .range = range, .fn = fn, .ctx = ctx};
+    struct row_key from = {.len = 4};
+    struct str start = range ? range->from : STR_NONE;
+    if (!table_exists(&view->txn, table))
+        return 0;
+    if (start.n > KEY_BYTES_MAX)
+        return ERR_LIMIT;
+    kv_put_u32((unsigned char *)from.bytes, table);
+    if (start.n)
+        row_key(table, start, &from);
+    arena_init(&scan.scratch, 0);
+    int err = kv_scan(&view->txn, KV_ROWS, key_of(&from), visit_row, &scan);
+    arena_done(&scan.scratch);
+    return scan.ended ? 0 : err;
+}

@@ -1,0 +1,187 @@
+/* store/store.c - the port's life: opening, views, submitting, keeper's work. See core/store.h. */
+#include "store/internal.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define MAINTAIN_ROWS    500 /* of one transaction */
+#define MAINTAIN_BATCHES 20  /* of one call */
+
+/* ---- Opening and closing -------------------------------------------------------------------- */
+
+struct store *store_alloc(void)
+{
+    struct store *store = calloc(1, sizeof *store);
+    if (!store)
+        return NULL;
+    pthread_mutex_init(&store->start_lock, NULL);
+    store->log_keep = CHANGE_LOG_KEEP;
+    return store;
+}
+
+static int prepare_memory(struct store *store)
+{
+    unsigned char id[DATABASE_ID_LEN];
+    int err = kv_open_memory(STORE_DATA, &store->envs[STORE_DATA]);
+    if (!err)
+        err = kv_open_memory(STORE_SYS, &store->envs[STORE_SYS]);
+    if (!err)
+        err = meta_prepare(store->envs[STORE_DATA], false, id);
+    return err ? err : meta_prepare(store->envs[STORE_SYS], true, id);
+}
+
+int store_open_memory(struct store **ret)
+{
+    struct store *store = store_alloc();
+    if (!store)
+        return ERR_NO_MEMORY;
+    int err = prepare_memory(store);
+    if (err)
+        store_close(store);
+    else
+        *ret = store;
+    return err;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    writer_stop(store->writers[STORE_DATA]);
+    writer_stop(store->writers[STORE_SYS]);
+    kv_close(store->envs[STORE_DATA]);
+    if (store->directory)
+        directory_close(store->directory, store->envs[STORE_SYS]);
+    else
+        kv_close(store->envs[STORE_SYS]);
+    pthread_mutex_destroy(&store->start_lock);
+    free(store);
+}
+
+void store_attach(struct store *store, struct loop *loop)
+{
+    store->loop = loop;
+}
+
+/* ---- Views ---------------------------------------------------------------------------------- */
+
+int store_view_open(struct store *store, enum store_space space, struct store_view **ret)
+{
+    struct store_view *view = malloc(sizeof *view);
+    if (!view)
+        return ERR_NO_MEMORY;
+    view->store = store;
+    int err = kv_begin(store->envs[space], false, &view->txn);
+    if (err)
+        free(view);
+    else
+        *ret = view;
+    return err;
+}
+
+void store_view_close(struct store_view *view)
+{
+    if (!view)
+        return;
+    kv_end(&view->txn);
+    free(view);
+}
+
+int store_database_id(struct store_view *view, unsigned char ret[16])
+{
+    uint64_t format;
+    return meta_check(&view->txn, &format, ret);
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+static struct writer *writer_of(struct store *store, enum store_space space)
+{
+    pthread_mutex_lock(&store->start_lock);
+    if (!store->writers[space])
+        writer_start(store, space, &store->writers[space]);
+    struct writer *w = store->writers[space];
+    pthread_mutex_unlock(&store->start_lock);
+    return w;
+}
+
+void store_submit(struct store *store, struct store_write *write)
+{
+    struct writer *w = writer_of(store, write->space);
+    if (w)
+        writer_submit(w, write);
+    else
+        write->done(write, ERR_NO_MEMORY);
+}
+
+/* ---- Keeper's work -------------------------------------------------------------------------- */
+
+typedef int (*chore_fn)(struct batch *b, uint32_t max);
+
+static int trim(struct batch *b, uint32_t max)
+{
+    return change_log_trim(b, b->store->log_keep, max);
+}
+
+/* Small transactions until nothing is left to do, or the share of this call is used up. */
+static int do_chore(struct store *store, chore_fn chore)
+{
+    for (int i = 0; i < MAINTAIN_BATCHES; i++) {
+        struct batch b;
+        int err = batch_begin(store, STORE_DATA, &b);
+        if (err)
+            return err;
+        int n = chore(&b, MAINTAIN_ROWS);
+        if (n < 0)
+            batch_abort(&b);
+        else
+            err = batch_commit(&b);
+        if (n < MAINTAIN_ROWS || err)
+            return n < 0 ? n : err;
+    }
+    return 0;
+}
+
+static int keep_first(int first, int err)
+{
+    return first < 0 ? first : err;
+}
+
+int store_maintain(struct store *store)
+{
+    if (store->read_only)
+        return 0;
+    int err = kv_sync(store->envs[STORE_SYS]);
+    if (!store->syncs_data)
+        err = keep_first(err, kv_sync(store->envs[STORE_DATA]));
+    err = keep_first(err, kv_check_readers(store->envs[STORE_SYS]));
+    err = keep_first(err, kv_check_readers(store->envs[STORE_DATA]));
+    err = keep_first(err, do_chore(store, trim));
+    err = keep_first(err, do_chore(store, tables_purge));
+    return keep_first(err, load_recover(store));
+}
+
+/* ---- The secret ----------------------------------------------------------------------------- */
+
+static int memory_secret(struct store *store, unsigned char ret[32])
+{
+    int err = 0;
+    pthread_mutex_lock(&store->start_lock);
+    if (!store->has_secret)
+        err = getrandom(store->secret, 32, 0) == 32 ? 0 : ERR_IO;
+    store->has_secret = !err;
+    if (!err)
+        memcpy(ret, store->secret, 32);
+    pthread_mutex_unlock(&store->start_lock);
+    return err;
+}
+
+int store_secret(struct store *store, unsigned char ret[32])
+{
+    if (!store->directory)
+        return memory_secret(store, ret);
+    return directory_secret(store->directory, store->read_only, ret);
+}
