@@ -34,7 +34,7 @@
 #define KEY_BYTES_MAX   480          /* of an encoded primary key (LMDB allows 511) */
 #define NAME_BYTES_MAX  64           /* of a database, table or attribute */
 #define ROW_BYTES_MAX   (1u << 20)   /* of one encoded row */
-#define ROW_NODES_MAX   (256u << 10) /* values and member names in one row */
+#define ROW_NODES_MAX   (128u << 10) /* values and member names in one row */
 #define TXN_ROWS_MAX    1000         /* rows of one write transaction */
 #define TXN_MS_MAX      50
 #define CHANGE_LOG_KEEP 1000000u
