@@ -48,7 +48,7 @@ bool tape_equal(const struct tape_node *a, const struct tape_node *b); /* JSON e
 uint32_t tape_size(const struct tape_node *node);                      /* nodes of the subtree */
 const char *tape_kind_name(const struct tape_node *node); /* "object", "integer", ... */
 
-/* for (each member) of an object: `key` and `value` are set in turn. */
+/* for (each member) of an object: `key` and `value` are set in turn. `object` is read twice. */
 #define tape_each(object, key, value)                                     \
     for (const struct tape_node *key = (object) + 1, *value = key + 1,    \
                                 *key##_end = (object) + (object)->v.size; \
