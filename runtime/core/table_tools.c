@@ -1,0 +1,184 @@
+/* core/table_tools.c - see table_tools.h. */
+#include "core/table_tools.h"
+
+#include "wire/json_write.h"
+
+typedef void (*input_fn)(const struct table *table, const struct search_limits *limits,
+                         struct buf *out);
+typedef void (*output_fn)(const struct table *table, struct buf *out);
+
+/* ---- Schemas -------------------------------------------------------------------------------- */
+
+/* {"type":"object","properties":{ ... each writer adds its members and closes the braces. */
+#define OPEN_OBJECT "{\"type\":\"object\",\"properties\":{"
+
+static void write_id(const struct table *table, struct buf *out)
+{
+    buf_add_lit(out, "\"id\":");
+    tape_write(table->attributes[table->key].schema, out);
+}
+
+static void input_id(const struct table *table, const struct search_limits *limits, struct buf *out)
+{
+    (void)limits;
+    buf_add_lit(out, OPEN_OBJECT);
+    write_id(table, out);
+    buf_add_lit(out, "},\"required\":[\"id\"],\"additionalProperties\":false}");
+}
+
+static void write_attributes(const struct table *table, bool with_key, struct buf *out)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < table->n_attributes; i++) {
+        if (i == table->key && !with_key)
+            continue;
+        if (!first)
+            buf_add_char(out, ',');
+        first = false;
+        json_write_str(out, table->attributes[i].name);
+        buf_add_char(out, ':');
+        tape_write(table->attributes[i].schema, out);
+    }
+}
+
+static void input_search(const struct table *table, const struct search_limits *limits,
+                         struct buf *out)
+{
+    buf_add_lit(out,
+                OPEN_OBJECT "\"where\":{\"type\":\"object\",\"description\":\"Attributes that "
+                            "the rows must have with exactly these values.\",\"properties\":{");
+    write_attributes(table, true, out);
+    buf_add_lit(out, "},\"additionalProperties\":false},\"limit\":{\"type\":\"integer\","
+                     "\"description\":\"Most rows to return.\",\"minimum\":1");
+    buf_printf(out, ",\"maximum\":%u,\"default\":%u}", limits->max, limits->page);
+    buf_add_lit(out, ",\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page "
+                     "before, with the same where.\"}},\"additionalProperties\":false}");
+}
+
+static void input_row(const struct table *table, const struct search_limits *limits,
+                      struct buf *out)
+{
+    (void)limits;
+    tape_write(table->schema, out);
+}
+
+static void input_update(const struct table *table, const struct search_limits *limits,
+                         struct buf *out)
+{
+    (void)limits;
+    const struct tape_node *additional = tape_get(table->schema, STR("additionalProperties"));
+    buf_add_lit(out, OPEN_OBJECT);
+    write_id(table, out);
+    buf_add_lit(out,
+                ",\"changes\":{\"type\":\"object\",\"description\":\"Attributes with their new "
+                "values; the others stay.\",\"properties\":{");
+    write_attributes(table, false, out);
+    buf_add_char(out, '}');
+    if (additional) {
+        buf_add_lit(out, ",\"additionalProperties\":");
+        tape_write(additional, out);
+    }
+    buf_add_lit(out, "}},\"required\":[\"id\",\"changes\"],\"additionalProperties\":false}");
+}
+
+static void output_row(const struct table *table, struct buf *out)
+{
+    tape_write(table->schema, out);
+}
+
+static void output_rows(const struct table *table, struct buf *out)
+{
+    buf_add_lit(out, OPEN_OBJECT "\"rows\":{\"type\":\"array\",\"items\":");
+    tape_write(table->schema, out);
+    buf_add_lit(out, "},\"nextCursor\":{\"type\":\"string\"}},\"required\":[\"rows\"]}");
+}
+
+static void output_deleted(const struct table *table, struct buf *out)
+{
+    (void)table;
+    buf_add_lit(out, OPEN_OBJECT "\"deleted\":{\"type\":\"boolean\"}},\"required\":[\"deleted\"]}");
+}
+
+/* ---- The verbs ------------------------------------------------------------------------------ */
+
+static const struct verb {
+    const char *name, *title, *sentence;
+    struct verb_hints hints;
+    input_fn input;
+    output_fn output;
+} verbs[VERB_N] = {
+    [VERB_GET] = {"get",
+                  "Get a row of",
+                  "Returns one row by its primary key.",
+                  {true, false, true},
+                  input_id,
+                  output_row},
+    [VERB_SEARCH] = {"search",
+                     "Search",
+                     "Returns the rows that have the given attribute values, "
+                     "page by page in the order of the primary key.",
+                     {true, false, true},
+                     input_search,
+                     output_rows},
+    [VERB_CREATE] = {"create",
+                     "Create a row of",
+                     "Adds a row. Fails if the primary key is taken.",
+                     {false, false, false},
+                     input_row,
+                     output_row},
+    [VERB_UPDATE] = {"update",
+                     "Update a row of",
+                     "Sets attributes of one row; its primary key cannot change.",
+                     {false, true, true},
+                     input_update,
+                     output_row},
+    [VERB_DELETE] = {"delete",
+                     "Delete a row of",
+                     "Deletes one row by its primary key.",
+                     {false, true, true},
+                     input_id,
+                     output_deleted},
+};
+
+const struct verb_hints *verb_hints(enum table_verb verb)
+{
+    return &verbs[verb].hints;
+}
+
+static struct str title_of(const struct table *table)
+{
+    return table->title.p ? table->title : table->name;
+}
+
+struct str verb_tool_name(enum table_verb verb, struct str tool_name, struct arena *arena)
+{
+    return arena_printf(arena, "%s_" STR_FMT, verbs[verb].name, STR_ARG(tool_name));
+}
+
+struct str verb_title(enum table_verb verb, const struct table *table, struct arena *arena)
+{
+    return arena_printf(arena, "%s " STR_FMT, verbs[verb].title, STR_ARG(title_of(table)));
+}
+
+struct str verb_description(enum table_verb verb, const struct table *table, struct arena *arena)
+{
+    struct str key = table->attributes[table->key].name;
+    const char *sentence = verbs[verb].sentence;
+    struct str about = table->description.p ? table->description : title_of(table);
+    bool ends = about.n && about.p[about.n - 1] == '.';
+    return arena_printf(arena,
+                        "%s Table " STR_FMT "." STR_FMT ", primary key " STR_FMT ": " STR_FMT "%s",
+                        sentence, STR_ARG(table->database), STR_ARG(table->name), STR_ARG(key),
+                        STR_ARG(about), ends ? "" : ".");
+}
+
+void verb_write_input(enum table_verb verb, const struct table *table,
+                      const struct search_limits *limits, struct buf *out)
+{
+    verbs[verb].input(table, limits, out);
+}
+
+void verb_write_output(enum table_verb verb, const struct table *table, struct buf *out)
+{
+    verbs[verb].output(table, out);
+}
