@@ -27,9 +27,16 @@ static struct template_part *add_part(struct template_build *b, uint32_t offset)
     return &spare;
 }
 
+/* Kept as it stands in a URI, so that expansion and match see the same. */
 void template_add_literal(struct template_build *b, struct template_token text)
 {
-    *add_part(b, text.offset) = (struct template_part){.op = 'L', .literal = text.text};
+    struct buf encoded = {0};
+    percent_encode(&encoded, text.text, PERCENT_RESERVED);
+    struct str literal = arena_buf(b->arena, &encoded);
+    buf_done(&encoded);
+    if (!literal.p)
+        template_fail(b, ERR_NO_MEMORY, text.offset, "out of memory");
+    *add_part(b, text.offset) = (struct template_part){.op = 'L', .literal = literal};
 }
 
 void template_open_expression(struct template_build *b, struct template_token op)
@@ -81,7 +88,7 @@ static void run_grammar(struct template_build *b, struct str text, void *parser)
 int template_parse(struct str text, struct arena *arena, const struct template **ret,
                    struct template_fault *fault)
 {
-    struct template_build b = {0};
+    struct template_build b = {.arena = arena};
     if (text.n > TEMPLATE_BYTES_MAX)
         template_fail(&b, ERR_LIMIT, TEMPLATE_BYTES_MAX, "the template is too long");
     text = arena_str(arena, text);
@@ -226,7 +233,7 @@ void template_expand(const struct template *t, const struct template_value *valu
     for (uint32_t i = 0; i < t->n_parts; i++) {
         const struct template_part *part = &t->parts[i];
         if (part->op == 'L') {
-            percent_encode(out, part->literal, PERCENT_RESERVED);
+            buf_add_str(out, part->literal);
             continue;
         }
         const struct operator_rule *rule = rule_of(part->op);

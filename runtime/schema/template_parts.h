@@ -26,6 +26,7 @@ struct template
 
 /* What the grammar fills. The first fault stays. */
 struct template_build {
+    struct arena *arena;
     struct template *t;
     int err;
     struct template_fault fault;

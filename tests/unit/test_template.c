@@ -294,6 +294,7 @@ static const char *const matches[][3] = {
     {"{a:3}", "abcd", NULL},
     {"{a}", "caf%C3%A9", "a=caf\xc3\xa9"},
     {"{a}", "x%zz%", "a=x%zz%"},
+    {"caf\xc3\xa9/{a}", "caf%C3%A9/x", "a=x"},
     {"{a}", "", NULL},
     {"", "", ""},
     {"x", "y", NULL},
