@@ -103,6 +103,20 @@ $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)
 check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
+# Programs that look at the running server from outside: tests/wire/ is one, each
+# tests/multi/test_x.c another. They share tests/lib/ and need the binary only when they run.
+TEST_LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+OUTSIDE_TESTS := $(B)/tests/wire/run_wire $(patsubst %.c,$(B)/%,$(wildcard tests/multi/test_*.c))
+$(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(TEST_LIB_OBJS) $(BASE_OBJS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^
+$(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^
+.PHONY: check-wire check-multi
+check-wire: $(B)/tenon $(B)/tests/wire/run_wire ## the transcripts of tests/wire/ against a server
+	@TENON=$(B)/tenon tests/run $(B)/wire.log $(B)/tests/wire/run_wire
+check-multi: $(B)/tenon $(OUTSIDE_TESTS) ## workers and servers killed, restarted, shared
+	@TENON=$(B)/tenon tests/run $(B)/multi.log $(filter-out %/run_wire,$(OUTSIDE_TESTS))
+
 # tests/*.sh and tests/*/*.sh write TAP too. They find the binaries in $TENON, $TENON_ASAN and
 # $TENON_GEN. What only helps them ends in .bash.
 SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/%,$(wildcard tests/*.sh tests/*/*.sh))
@@ -119,13 +133,13 @@ check: deps ## everything that can be tested on this machine; closes with one li
 	$(MAKE) --no-print-directory check-build VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
-check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)
+check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS)
 asan = $(patsubst $(B)/%,build/asan/%,$(1))
 check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
 check-tests: export TENON_GEN := $(CURDIR)/build/release/tenon-gen
 check-tests:
-	@tests/run build/check.log $(UNIT_TESTS) $(CODEGEN_TESTS) \
+	@tests/run build/check.log $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
 .PHONY: conformance bench bench-quick

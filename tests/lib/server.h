@@ -1,0 +1,40 @@
+/* tests/lib/server.h - starts and stops `tenon serve` for tests.
+ *
+ * The program is $TENON, else build/tenon; the caller runs at the top of the repository. The
+ * port is the kernel's choice. The server's stderr goes to a file, whose end is shown by
+ * server_show_log when a test fails.
+ */
+#ifndef TENON_TESTS_SERVER_H
+#define TENON_TESTS_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct server {
+    pid_t pid; /* of the supervisor; 0: not running */
+    uint16_t port;
+    char dir[64]; /* temporary; holds data/, config.json, clock, log, port */
+    char data[80];
+};
+
+const char *server_binary(void);
+/* Makes the temporary directory with an empty data directory's name in it. */
+bool server_dir(struct server *s);
+/* Runs a shell command with $TENON and $DATA set. Its output goes to the log. Exit status, or -1.
+ */
+int server_sh(struct server *s, const char *command);
+/* Starts `tenon serve` and waits for its port. `config` is JSON text or NULL; `flags` are further
+ * words or NULL, blank-separated. With `clock` the server follows server_set_clock. */
+bool server_start(struct server *s, const char *config, const char *flags, bool clock);
+void server_set_clock(struct server *s, int64_t ms_ahead);
+bool server_stop(struct server *s); /* SIGTERM; true: it ended with status 0 within 10 s */
+void server_kill(struct server *s); /* SIGKILL to the supervisor and all its children at once */
+void server_show_log(struct server *s);
+void server_remove(struct server *s); /* the temporary directory */
+/* Children of a process; returns how many. */
+int server_children(pid_t parent, pid_t *ret, int max);
+/* The name that a child goes by in its command line or comm ("worker", "keeper"), for choosing. */
+bool server_is_named(pid_t pid, const char *word);
+
+#endif
