@@ -13,10 +13,11 @@
 #define JSON_PADDING_BYTES 64  /* zero bytes that stand behind a text being parsed */
 #define JSON_POINTER_BYTES 128 /* of a fault report */
 
-#define BODY_LIMIT_BYTES     (4u << 20) /* of one POST, and of one line on stdio */
-#define BODY_LIMIT_MAX_BYTES (8u << 20) /* an operator may set no more: half of an arena */
-#define BATCH_MAX            100        /* messages of a 2025-03-26 batch */
-#define RPC_ID_BYTES         1024       /* raw text of a request id */
+#define BODY_LIMIT_BYTES     (4u << 20)  /* of one POST, and of one line on stdio */
+#define BODY_LIMIT_MAX_BYTES (8u << 20)  /* an operator may set no more: half of an arena */
+#define BATCH_MAX            100         /* messages of a 2025-03-26 batch */
+#define BATCH_BYTES_MAX      (32u << 20) /* of its answers together */
+#define RPC_ID_BYTES         1024        /* raw text of a request id */
 
 #define SESSION_IDLE_S    1800
 #define SESSION_ID_BYTES  64          /* text of a session id */
@@ -26,7 +27,11 @@
 #define CURSOR_PAYLOAD_BYTES 1024 /* of a page cursor: a key or a position */
 #define SEARCH_PAGE          100
 #define SEARCH_MAX           1000
-#define INLINE_SCAN_ENTRIES  256 /* scanned on the event loop; more goes to a thread */
+#define INLINE_SCAN_ENTRIES  256        /* scanned on the event loop; more goes to a thread */
+#define SEARCH_BYTES_MAX     (2u << 20) /* of the rows in one page of a search */
+
+#define CATALOG_BYTES_MAX   (256u << 20) /* of a snapshot of all tables and list entries */
+#define TOOL_NAME_BYTES_MAX 120 /* of what a tool is called after its verb (MCP: 128 in all) */
 
 #define TEMPLATE_BYTES_MAX 2048 /* text of a URI template */
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */

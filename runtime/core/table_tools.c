@@ -134,7 +134,7 @@ static const struct verb {
                      output_row},
     [VERB_DELETE] = {"delete",
                      "Delete a row of",
-                     "Deletes one row by its primary key.",
+                     "Deletes one row by its primary key, if it is there.",
                      {false, true, true},
                      input_id,
                      output_deleted},

@@ -1,0 +1,45 @@
+/* core/table_search.h - rows of a table that meet equality conditions, in key order, by pages.
+ *
+ * A search begins on the loop. If INLINE_SCAN_ENTRIES rows were not enough it goes on, from the
+ * row where it stopped, on a handler thread. A page ends at `limit` rows or SEARCH_BYTES_MAX bytes;
+ * `more` is true only if another row is there, so the last page never promises an empty one.
+ */
+#ifndef TENON_CORE_TABLE_SEARCH_H
+#define TENON_CORE_TABLE_SEARCH_H
+
+#include "core/loop.h"
+#include "core/store.h"
+#include "core/table.h"
+
+struct search {
+    struct loop_work work;
+    /* set by the caller */
+    struct store *store;
+    struct loop *loop;
+    const struct table *table;
+    const struct tape_node *where;                /* an object, or NULL */
+    uint32_t limit;                               /* rows, at least 1 */
+    struct str after;                             /* encoded key; STR_NONE: from the start */
+    void (*done)(struct search *search, int err); /* on the loop, when SEARCH_LATER was returned */
+    void *ctx;
+    /* the answer */
+    struct buf rows; /* JSON values with commas between; the caller calls buf_done */
+    uint32_t n_rows;
+    bool more;
+    char last_key[KEY_BYTES_MAX]; /* of the last row in `rows` */
+    uint32_t last_key_n;
+    /* its own */
+    uint32_t budget; /* rows that may still be looked at; 0: no bound */
+    char stop_key[KEY_BYTES_MAX];
+    uint32_t stop_key_n;
+    int err;
+};
+
+#define SEARCH_LATER 1
+
+/* 0: the answer is there. SEARCH_LATER: `done` will be called. Else an error (ERR_BUSY,
+ * ERR_NO_MEMORY, what the store says). All memory that `search` points to stays until then. Loop
+ * only. */
+int search_start(struct search *search);
+
+#endif
