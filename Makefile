@@ -123,7 +123,7 @@ SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/%,$(wildcard tests/*.sh te
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 # the corpus through a fuzz target without the fuzzer: tests/fuzz/replay.c is its main
 FUZZ_REPLAYS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/tests/fuzz/replay/%)
-$(B)/tests/fuzz/replay/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/libtenon.a
+$(B)/tests/fuzz/replay/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/libcli.a $(B)/libtenon.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
@@ -159,7 +159,7 @@ fuzz: ## fuzz each parser for FUZZ_SECONDS
 fuzz-run: $(FUZZERS)
 	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 ifeq ($(VARIANT),fuzz)
-$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libtenon.a
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcli.a $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 endif
 
