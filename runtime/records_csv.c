@@ -56,8 +56,7 @@ struct csv_reader *csv_reader_new(const struct record_options *options)
     csv_set_space_func(&r->parser, no_space);
     r->types = options->types;
     r->types_ctx = options->types_ctx;
-    r->line.limit = RECORD_TEXT_BYTES_MAX + JSON_PADDING_BYTES;
-    r->row.text.limit = r->nested.limit = RECORD_TEXT_BYTES_MAX;
+    r->line.limit = r->row.text.limit = r->nested.limit = RECORD_TEXT_BYTES_MAX;
     return r;
 }
 
@@ -92,7 +91,8 @@ static void end_row(int c, void *ctx)
     ((struct csv_reader *)ctx)->row_ended = true;
 }
 
-/* One physical line with its end, LF, CR LF or CR. False at the end of the file. */
+/* One physical line with its end, LF, CR LF or CR, and zeros behind it. False at the end of the
+ * file. */
 static bool read_line(struct text_source *s, struct buf *out)
 {
     int c;
@@ -102,15 +102,15 @@ static bool read_line(struct text_source *s, struct buf *out)
         if (c == '\n' || (c == '\r' && source_peek(s) != '\n'))
             break;
     }
-    return out->n > 0;
+    bool read = out->n > 0;
+    if (buf_reserve(out, JSON_PADDING_BYTES))
+        memset(out->p + out->n, 0, JSON_PADDING_BYTES);
+    return read;
 }
 
 /* libcsv takes any bytes; a tape takes UTF-8 only. */
-static bool is_utf8(struct buf *line)
+static bool is_utf8(const struct buf *line)
 {
-    if (!buf_reserve(line, JSON_PADDING_BYTES)) /* scan_utf8 looks behind the end */
-        return false;
-    memset(line->p + line->n, 0, JSON_PADDING_BYTES);
     const unsigned char *p = (const unsigned char *)line->p, *end = p + line->n;
     while (p < end) {
         unsigned n = *p < 0x80 ? 1 : scan_utf8(p);
