@@ -14,7 +14,10 @@ void cli_data_init(struct cli_data *data)
 int cli_data_open(struct cli_data *data, const struct cli_args *args, bool read_only)
 {
     struct str why = STR_NONE;
-    int status = cli_config(args, &data->arena, &data->config);
+    struct str ignored;
+    int status = args->n_operands ? cli_table_name(args, args->operands[0], &ignored, &ignored) : 0;
+    if (status == 0)
+        status = cli_config(args, &data->arena, &data->config);
     if (status)
         return status;
     const struct store_config config = {
@@ -25,7 +28,7 @@ int cli_data_open(struct cli_data *data, const struct cli_args *args, bool read_
     };
     int err = store_open_lmdb(&config, &data->arena, &data->store, &why);
     if (err < 0)
-        return cli_failed("%s: " STR_FMT, config.dir, STR_ARG(why.n ? why : str_of(err_text(err))));
+        return cli_failed(STR_FMT, STR_ARG(why.n ? why : str_of(err_text(err))));
     return 0;
 }
 

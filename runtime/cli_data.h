@@ -13,8 +13,9 @@ struct cli_data {
 };
 
 void cli_data_init(struct cli_data *data);
-/* Settings and store, beside servers that may run. 0, or the exit status with the message written.
- * `read_only`: the database must be there, and nothing is written. */
+/* Settings and store, beside servers that may run. An operand 0 must name a table. 0, or the exit
+ * status with the message written. `read_only`: the database must be there, and nothing is written.
+ */
 int cli_data_open(struct cli_data *data, const struct cli_args *args, bool read_only);
 void cli_data_close(struct cli_data *data);
 

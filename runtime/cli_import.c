@@ -231,6 +231,8 @@ static int tell_load_fault(struct import *im, int err)
 static int load(struct import *im)
 {
     int err = store_load_begin(im->data.store, im->table.id, &im->load);
+    if (err == ERR_BUSY)
+        return cli_failed("another import is running: nothing was imported");
     if (err < 0)
         return cli_store_failed(&im->data, im->args->operands[0], err);
     err = pass(im);

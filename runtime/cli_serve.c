@@ -43,8 +43,7 @@ static int open_store(struct server *server)
     struct str why = STR_NONE;
     int err = store_open_lmdb(&server->store_config, &server->arena, &server->store, &why);
     if (err < 0)
-        log_error("%s: " STR_FMT, server->config.data_dir,
-                  STR_ARG(why.n ? why : str_of(err_text(err))));
+        log_error(STR_FMT, STR_ARG(why.n ? why : str_of(err_text(err))));
     return err;
 }
 

@@ -69,8 +69,8 @@ for format in json ndjson csv; do
     is "$(t export "geo.back_$format" --format ndjson)" "$(t export geo.places --format ndjson)" \
         "and is the same ($format)"
 done
-is "$(t export geo.back_csv --format ndjson | jq -c 'del(.first)')" \
-    "$(t export geo.places --format ndjson | jq -c 'del(.first)')" "and is the same (csv)"
+is "$(t export geo.back_csv --format ndjson | jq -Sc 'del(.first)')" \
+    "$(t export geo.places --format ndjson | jq -Sc 'del(.first)')" "and is the same (csv)"
 says "export to a folder that is not there" 1 "nowhere/x.json" t export geo.places nowhere/x.json
 says "export of a format unknown" 2 "give --format" t export geo.places x.txt
 says "export of a table unknown" 1 "there is no table geo.nope" t export geo.nope
