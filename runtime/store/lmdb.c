@@ -400,13 +400,13 @@ static int open_with_map(struct lmdb *l, const struct kv_lmdb_config *config, ui
     return code;
 }
 
-/* Where address space is short (a limit on the process, a checker's shadow memory) a smaller map
+/* Where address space is short (a limit on the process; valgrind, which says EINVAL) a smaller map
  * has to do. */
 static int open_env(struct lmdb *l, const struct kv_lmdb_config *config)
 {
     uint64_t map_bytes = config->map_bytes ? config->map_bytes : MAP_BYTES;
     int code = open_with_map(l, config, map_bytes);
-    while (code == ENOMEM && !config->map_bytes && map_bytes > MAP_BYTES_LEAST)
+    while ((code == ENOMEM || code == EINVAL) && !config->map_bytes && map_bytes > MAP_BYTES_LEAST)
         code = open_with_map(l, config, map_bytes /= 4);
     return code;
 }

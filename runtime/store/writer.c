@@ -101,11 +101,11 @@ static struct deliveries *deliveries_new(void)
     return d;
 }
 
-static void post_finished(struct writer *w, struct store_write *write)
+static void post_finished(struct writer *w, struct store_write *write, struct store_write *rest)
 {
     struct deliveries *d = w->deliveries;
     pthread_mutex_lock(&d->lock);
-    while (write) {
+    while (write != rest) {
         struct store_write *next = write->next;
         queue_add(&d->finished, write);
         write = next;
@@ -201,25 +201,26 @@ static void run_group(struct writer *w, struct store_write *first, struct store_
         write->state = run_alone(w, write);
 }
 
-/* The list from `first` up to `rest` is finished. */
-static void finish(struct writer *w, struct store_write *first, struct store_write *rest)
+/* Tells those who wait: a write that is its own next is finished. */
+static void wake_waiters(struct writer *w, struct store_write *first, struct store_write *rest)
 {
-    struct store_write *last = first;
-    while (last->next != rest)
-        last = last->next;
-    last->next = NULL;
-    if (w->store->loop) {
-        post_finished(w, first);
-        return;
-    }
     pthread_mutex_lock(&w->lock);
-    while (first) {
+    while (first != rest) {
         struct store_write *next = first->next;
-        first->next = first; /* says so to the one who waits for it */
+        first->next = first;
         first = next;
     }
     pthread_cond_broadcast(&w->finished);
     pthread_mutex_unlock(&w->lock);
+}
+
+/* The lists from `first` up to `rest` are finished. */
+static void finish(struct writer *w, struct store_write *first, struct store_write *rest)
+{
+    if (w->store->loop)
+        post_finished(w, first, rest);
+    else
+        wake_waiters(w, first, rest);
 }
 
 static void run_all(struct writer *w, struct store_write *first)
