@@ -1,0 +1,202 @@
+/* net/head.c - see head.h. */
+#include "net/head.h"
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "net/headers.h"
+
+#include <string.h>
+
+struct judging {
+    const struct net_config *config;
+    const struct net_address *listen;
+    const struct http_head *head;
+    struct http_plan *plan;
+};
+
+static size_t body_limit(const struct net_config *config)
+{
+    return config->body_limit_bytes ? config->body_limit_bytes : BODY_LIMIT_BYTES;
+}
+
+/* ---- Framing: what two servers might read in two ways is refused (request smuggling) ----------*/
+
+static int check_length(struct judging *j)
+{
+    struct str text = j->head->content_length;
+    if (!text.p)
+        return 0;
+    if (j->head->transfer_encoding.p || header_content_length(text, &j->plan->body_bytes) < 0)
+        return ERR_BAD_FRAMING;
+    return 0;
+}
+
+static int check_encoding(struct judging *j)
+{
+    struct str text = j->head->transfer_encoding;
+    if (!text.p)
+        return 0;
+    if (j->head->http10 || !str_eq_nocase(text, STR("chunked")))
+        return ERR_BAD_FRAMING;
+    j->plan->chunked = true;
+    return 0;
+}
+
+static int check_body_wanted(struct judging *j)
+{
+    bool has_body = j->plan->chunked || j->plan->body_bytes;
+    if (has_body && (j->head->method == HTTP_GET || j->head->method == HTTP_DELETE))
+        return ERR_BAD_FRAMING;
+    return 0;
+}
+
+/* ---- Host and Origin: against DNS rebinding and foreign pages (T-02, T-03) --------------------*/
+
+static bool list_has(const struct str *list, uint32_t n, struct str value)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (str_eq_nocase(list[i], value))
+            return true;
+    return false;
+}
+
+static bool is_loopback_listener(const struct net_address *listen)
+{
+    struct str host = str_of(listen->host);
+    return header_is_loopback(host) || str_eq(host, STR("::1"));
+}
+
+/* An address as a name cannot be rebound by DNS, so a public listener takes any; a loopback one
+ * takes only its own, which costs nobody anything. */
+static bool is_host_allowed(const struct judging *j, struct str name)
+{
+    if (header_is_loopback(name) || list_has(j->config->hosts, j->config->n_hosts, name))
+        return true;
+    if (is_loopback_listener(j->listen))
+        return false;
+    return header_is_address(name) || str_eq_nocase(name, str_of(j->listen->host));
+}
+
+static int check_host(struct judging *j)
+{
+    struct str name;
+    if (!j->head->host.p)
+        return j->head->http10 ? 0 : ERR_BAD_FRAMING;
+    if (header_host(j->head->host, &name) < 0 || !is_host_allowed(j, name))
+        return ERR_FORBIDDEN;
+    return 0;
+}
+
+static bool is_origin_allowed(const struct judging *j, struct str origin)
+{
+    struct str name;
+    if (list_has(j->config->origins, j->config->n_origins, origin) ||
+        list_has(j->config->origins, j->config->n_origins, STR("*")))
+        return true;
+    return is_loopback_listener(j->listen) && header_origin(origin, &name) == 0 &&
+           header_is_loopback(name);
+}
+
+static int check_origin(struct judging *j)
+{
+    struct str origin = j->head->origin;
+    if (!origin.p)
+        return 0;
+    if (!is_origin_allowed(j, origin))
+        return ERR_FORBIDDEN;
+    j->plan->allowed_origin = origin;
+    return 0;
+}
+
+/* ---- Path and method --------------------------------------------------------------------------*/
+
+static int check_path(struct judging *j)
+{
+    struct str path = j->head->path;
+    if (path.n > 1 && path.p[path.n - 1] == '/')
+        path.n--; /* C-033: a trailing slash is served, never redirected */
+    for (int i = 0; i < 2; i++) {
+        const char *served = j->config->path[i];
+        if (served && str_eq(path, str_of(served))) {
+            j->plan->profile = (enum call_profile)i;
+            return 0;
+        }
+    }
+    return ERR_NO_ENDPOINT;
+}
+
+static int check_method(struct judging *j)
+{
+    switch (j->head->method) {
+    case HTTP_POST:
+        return 0;
+    case HTTP_OPTIONS:
+        j->plan->preflight = true;
+        return 0;
+    case HTTP_DELETE:
+        return j->config->allow_client_delete ? 0 : ERR_HTTP_METHOD;
+    default:
+        return ERR_HTTP_METHOD;
+    }
+}
+
+/* ---- What a POST must carry -------------------------------------------------------------------*/
+
+static int check_accept(struct judging *j)
+{
+    struct header_accept accept = header_accept(j->head->accept);
+    j->plan->accepts_json = accept.json;
+    j->plan->accepts_sse = accept.sse;
+    return j->head->method == HTTP_POST && !accept.json ? ERR_NOT_ACCEPTABLE : 0;
+}
+
+static int check_content_type(struct judging *j)
+{
+    if (j->head->method != HTTP_POST || header_is_json(j->head->content_type))
+        return 0;
+    return ERR_MEDIA_TYPE;
+}
+
+static int check_body_size(struct judging *j)
+{
+    if (j->head->method != HTTP_POST)
+        return 0;
+    if (!j->plan->chunked && !j->head->content_length.p)
+        return ERR_LENGTH_REQUIRED;
+    return j->plan->body_bytes > body_limit(j->config) ? ERR_TOO_LARGE : 0;
+}
+
+static int check_session_id(struct judging *j)
+{
+    struct str id = j->head->session_id;
+    return id.p && !j->plan->preflight && !header_is_visible(id) ? ERR_NO_SESSION : 0;
+}
+
+static int (*const checks[])(struct judging *) = {
+    check_length, check_encoding, check_body_wanted,  check_host,      check_origin,     check_path,
+    check_method, check_accept,   check_content_type, check_body_size, check_session_id,
+};
+
+static bool wants_close(const struct http_head *head)
+{
+    if (head->http10)
+        return !header_has_token(head->connection, STR("keep-alive"));
+    return header_has_token(head->connection, STR("close"));
+}
+
+int head_judge(const struct net_config *config, const struct net_address *listen,
+               const struct http_head *head, struct http_plan *plan)
+{
+    struct judging j = {config, listen, head, plan};
+    *plan = (struct http_plan){
+        .close = wants_close(head),
+        .wants_continue = str_eq_nocase(head->expect, STR("100-continue")),
+        .allow = config->allow_client_delete ? "POST, DELETE, OPTIONS" : "POST, OPTIONS",
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        int err = checks[i](&j);
+        if (err < 0)
+            return err;
+    }
+    return 0;
+}

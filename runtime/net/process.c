@@ -1,0 +1,42 @@
+/* net/process.c - see process.h. */
+#include "net/process.h"
+
+#include "base/log.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+void process_block_signals(void)
+{
+    static const int handled[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        sigaddset(&set, handled[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int process_signal_fd(const int *signals)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (; *signals; signals++)
+        sigaddset(&set, *signals);
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+int process_next_signal(int fd)
+{
+    struct signalfd_siginfo info;
+    return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+void child_is_ready(const struct child *child)
+{
+    const uint64_t one = 1;
+    child->board->ready[child->slot] = true;
+    if (write(child->notify, &one, sizeof one) != sizeof one)
+        log_warn("the supervisor cannot be told that all is ready");
+}

@@ -1,0 +1,49 @@
+/* net/process.h - what the supervisor and the processes it forks have in common.
+ *
+ * Signals are blocked in all of them and read from a signalfd, so nothing ever runs in a signal
+ * handler. A lifeline pipe, whose write end only the supervisor holds, tells its children that it
+ * is gone. The board is shared memory in which each child says that it is ready and alive.
+ */
+#ifndef TENON_NET_PROCESS_H
+#define TENON_NET_PROCESS_H
+
+#include "base/limits.h"
+#include "net/server.h"
+
+#include <stdatomic.h>
+
+#define KEEPER_SLOT WORKERS_MAX
+#define N_SLOTS     (WORKERS_MAX + 1)
+
+#define EXIT_START_FAILED 3 /* of a child that could not start; it has said why */
+
+struct board {
+    _Atomic uint64_t beats[N_SLOTS]; /* rises with every tick of a worker's loop */
+    _Atomic bool ready[N_SLOTS];
+};
+
+/* What a forked process gets. */
+struct child {
+    uint32_t slot;
+    const struct net_config *config; /* defaults filled in, ports real */
+    const struct net_callbacks *callbacks;
+    struct board *board;
+    int lifeline;         /* reads end of file when the supervisor is gone */
+    int notify;           /* eventfd: written after a change on the board */
+    const int *listeners; /* one per config->listen; workers only */
+};
+
+/* Blocks the signals that Tenon handles and ignores SIGPIPE. */
+void process_block_signals(void);
+/* A signalfd for a zero-terminated list of them. Negative: errno says why. */
+int process_signal_fd(const int *signals);
+/* The next signal waiting on the fd, or 0. */
+int process_next_signal(int fd);
+
+void child_is_ready(const struct child *child);
+
+/* The whole life of a worker or the keeper; the result is the exit code. */
+int worker_main(const struct child *child);
+int keeper_main(const struct child *child);
+
+#endif

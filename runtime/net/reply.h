@@ -1,0 +1,25 @@
+/* net/reply.h - writes one HTTP/1.1 response, head and body in one piece.
+ *
+ * One piece because one write instead of two is a third of the whole request (PEERS.md section 3).
+ */
+#ifndef TENON_NET_REPLY_H
+#define TENON_NET_REPLY_H
+
+#include "base/str.h"
+
+struct reply {
+    int status;
+    bool close;                /* Connection: close */
+    bool preflight;            /* CORS: methods and headers too */
+    struct str allowed_origin; /* STR_NONE: no CORS headers */
+    const char *allow;         /* Allow header, or NULL */
+    struct str session_id;     /* Mcp-Session-Id, or STR_NONE */
+    struct str body;           /* JSON; empty: none, and no Content-Type */
+};
+
+/* Appends it to `out` (check out->failed). */
+void reply_write(struct buf *out, const struct reply *reply);
+/* The JSON-RPC error object for an error found before the message was read: its id is null. */
+void reply_write_error(struct buf *out, int err);
+
+#endif

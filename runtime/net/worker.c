@@ -1,0 +1,128 @@
+/* net/worker.c - one worker process: a loop, a core, HTTP; from the fork to its exit.
+ *
+ * SIGTERM is an orderly stop: no new connections, replies in flight are finished. An orphan (the
+ * supervisor is gone) stops likewise, but in half a second, so that a new server can start.
+ */
+#include "base/err.h"
+#include "base/log.h"
+#include "net/fence.h"
+#include "net/loop.h"
+#include "net/process.h"
+
+#include <ev.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define ORPHAN_GRACE_MS 500
+#define FDS_MAX         65536
+
+struct worker {
+    const struct child *child;
+    struct loop *loop;
+    struct core *core;
+    struct fence *fence;
+    struct ev_io signals, lifeline;
+};
+
+static void on_signal(struct ev_loop *ev, struct ev_io *signals, int events)
+{
+    struct worker *w = signals->data;
+    const struct net_callbacks *callbacks = w->child->callbacks;
+    (void)ev;
+    (void)events;
+    for (int signal; (signal = process_next_signal(signals->fd));) {
+        if (signal == SIGTERM)
+            fence_stop(w->fence, w->child->config->stop_grace_ms);
+        else if (callbacks->reload)
+            callbacks->reload(callbacks->ctx, w->core);
+    }
+}
+
+static void on_orphaned(struct ev_loop *ev, struct ev_io *lifeline, int events)
+{
+    struct worker *w = lifeline->data;
+    (void)events;
+    ev_io_stop(ev, lifeline);
+    log_warn("the supervisor is gone");
+    fence_stop(w->fence, ORPHAN_GRACE_MS);
+}
+
+static void beat(void *ctx)
+{
+    const struct child *child = ((struct worker *)ctx)->child;
+    child->board->beats[child->slot]++;
+}
+
+static void watch(struct worker *w)
+{
+    static const int signals[] = {SIGTERM, SIGHUP, 0};
+    ev_io_init(&w->signals, on_signal, process_signal_fd(signals), EV_READ);
+    ev_io_init(&w->lifeline, on_orphaned, w->child->lifeline, EV_READ);
+    w->signals.data = w->lifeline.data = w;
+    ev_io_start(loop_ev(w->loop), &w->signals);
+    ev_io_start(loop_ev(w->loop), &w->lifeline);
+    loop_on_tick(w->loop, beat, w);
+}
+
+static int open_http(struct worker *w)
+{
+    const struct net_config *config = w->child->config;
+    int err = fence_open(config, w->loop, w->core, &w->fence);
+    for (uint32_t i = 0; !err && i < config->n_listen; i++)
+        err = fence_listen(w->fence, w->child->listeners[i], &config->listen[i]);
+    return err;
+}
+
+static int start(struct worker *w)
+{
+    const struct net_callbacks *callbacks = w->child->callbacks;
+    int err = loop_new(&w->loop);
+    if (err < 0)
+        return err;
+    err = callbacks->worker_start(callbacks->ctx, w->child->slot, w->loop, &w->core);
+    return err < 0 ? err : open_http(w);
+}
+
+static void finish(struct worker *w)
+{
+    const struct net_callbacks *callbacks = w->child->callbacks;
+    fence_close(w->fence);
+    if (w->loop)
+        loop_drain(w->loop);
+    if (w->core && callbacks->worker_stop)
+        callbacks->worker_stop(callbacks->ctx, w->core);
+    loop_free(w->loop);
+}
+
+/* Many clients, many descriptors; libwebsockets sizes its tables by the limit, hence the cap. */
+static void raise_fd_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max < FDS_MAX ? limit.rlim_max : FDS_MAX;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int worker_main(const struct child *child)
+{
+    char name[32];
+    struct worker w = {.child = child};
+    snprintf(name, sizeof name, "worker %u", child->slot);
+    log_set_name(name);
+    raise_fd_limit();
+    int err = start(&w);
+    if (err < 0) {
+        log_error("cannot start: %s", err_text(err));
+        finish(&w);
+        return EXIT_START_FAILED;
+    }
+    watch(&w);
+    child_is_ready(child);
+    loop_run(w.loop);
+    finish(&w);
+    close(w.signals.fd);
+    return 0;
+}
