@@ -1,0 +1,36 @@
+#!/bin/bash
+# tests/runner.sh - tests/run counts what it should: a test that dies, lies, hangs or is skipped.
+. "$(dirname "$0")/tap.bash"
+cd "$tmp" || exit 1
+
+program() { # program NAME LINE...: a test that does this
+    printf '#!/bin/bash\n' >"$1"
+    printf '%s\n' "${@:2}" >>"$1"
+    chmod +x "$1"
+}
+program good 'echo "ok 1 - a"' 'echo "ok 2 - b"' 'echo 1..2'
+program bad 'echo "ok 1 - a"' 'echo "not ok 2 - b"' 'echo 1..2'
+program short 'echo 1..2' 'echo "ok 1 - a"'
+program silent 'exit 0'
+program died 'echo "ok 1 - a"' 'echo 1..1' 'kill -SEGV $$'
+program hung 'echo "ok 1 - a"' 'echo 1..1' 'exec sleep 60'
+program skipping 'echo "ok 1 - a # SKIP no data"' 'echo "ok 2 - b"' 'echo 1..2'
+
+counts() { # counts NAME STATUS LINE TEST...
+    local out status
+    out=$(env -u TENON_NO_SKIP TENON_TEST_TIMEOUT=1 "$top/tests/run" log "${@:4}")
+    status=$?
+    is "$(tail -1 <<<"$out")" "$3" "runner: $1"
+    is "$status" "$2" "runner: $1: status"
+}
+counts "all good" 0 "2 passed, 0 failed, 0 skipped" ./good
+counts "a failure" 1 "3 passed, 1 failed, 0 skipped" ./good ./bad
+counts "fewer tests than planned" 1 "1 passed, 1 failed, 0 skipped" ./short
+counts "nothing said" 1 "0 passed, 1 failed, 0 skipped" ./silent
+counts "killed by a signal" 1 "1 passed, 1 failed, 0 skipped" ./died
+counts "hanging" 1 "1 passed, 1 failed, 0 skipped" ./hung
+counts "not there" 1 "0 passed, 1 failed, 0 skipped" ./absent
+counts "skipped" 0 "1 passed, 0 failed, 1 skipped" ./skipping
+is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping | tail -1)" "1 passed, 1 failed, 0 skipped" \
+    "runner: a skip fails where none is allowed"
+plan
