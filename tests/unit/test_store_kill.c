@@ -1,0 +1,519 @@
+/* tests/unit/test_store_kill.c - processes that die by SIGKILL in the middle of what they do.
+ *
+ * A child works and tells by a pipe what was acknowledged; the parent kills it after a random
+ * number of those and looks at what is left. LMDB is opened only after a fork, never across one.
+ */
+#include "store_fixture.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(dir);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    scratch_remove(dir);
+    return 0;
+}
+
+static struct store *open_store(enum store_mode mode)
+{
+    struct arena arena;
+    struct str why = STR("");
+    struct store *store = NULL;
+    struct store_config config = {.dir = dir, .mode = mode};
+    arena_init(&arena, 0);
+    int err = store_open_lmdb(&config, &arena, &store, &why);
+    if (err)
+        fprintf(stderr, "%s: " STR_FMT "\n", err_name(err), STR_ARG(why));
+    arena_done(&arena);
+    return err ? NULL : store;
+}
+
+/* ---- Children ------------------------------------------------------------------------------- */
+
+struct child {
+    pid_t pid;
+    int from; /* what it tells */
+};
+
+typedef void (*child_fn)(int to_parent);
+
+static struct child start(child_fn fn)
+{
+    struct child c;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    c.pid = fork();
+    assert_true(c.pid >= 0);
+    if (c.pid == 0) {
+        close(ends[0]);
+        fn(ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    c.from = ends[0];
+    return c;
+}
+
+static void tell(int to_parent, uint32_t number)
+{
+    if (write(to_parent, &number, sizeof number) != sizeof number)
+        _exit(3);
+}
+
+static bool hear(struct child *c, uint32_t *ret)
+{
+    return read(c->from, ret, sizeof *ret) == sizeof *ret;
+}
+
+static void kill_child(struct child *c)
+{
+    int status = 0;
+    kill(c->pid, SIGKILL);
+    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void expect_success(struct child *c)
+{
+    int status = 0;
+    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    close(c->from);
+}
+
+static void wait_for_kill(void)
+{
+    for (;;)
+        pause();
+}
+
+static void require(bool ok)
+{
+    if (!ok)
+        _exit(2);
+}
+
+/* ---- Acknowledged creates ------------------------------------------------------------------- */
+
+#define ROUNDS      6
+#define WRITERS     3
+#define PER_ROUND   100000u /* numbers of one round; nobody gets that far */
+#define TABLE       1
+#define MAX_NUMBERS 4096
+
+static uint32_t round_base;
+static enum store_mode round_mode;
+
+struct creator {
+    pthread_t thread;
+    struct store *store;
+    int to_parent;
+    uint32_t first;
+};
+
+static void names_of(uint32_t number, char a[16], char b[16], char session[16])
+{
+    snprintf(a, 16, "a%08u", number);
+    snprintf(b, 16, "b%08u", number);
+    snprintf(session, 16, "%08u", number);
+}
+
+/* One list of two rows, and one session: acknowledged together. */
+static void create(struct creator *c, uint32_t number)
+{
+    struct sample s;
+    char a[16], b[16], id[16];
+    names_of(number, a, b, id);
+    struct store_op ops[] = {
+        row_op(TABLE, str_of(a), sample_row(&s, number, STR("some text that fills")),
+               STORE_MISSING),
+        row_op(TABLE, str_of(b), s.nodes, STORE_MISSING),
+    };
+    struct store_session session = {
+        .id = str_of(id), .log_level = -1, .expires_ms = clock_wall_ms() + 3600000};
+    struct store_op put = {
+        .kind = STORE_PUT_SESSION, .if_version = STORE_MISSING, .session = &session};
+    struct waited rows = {
+        .write = {.space = STORE_DATA, .ops = ops, .n_ops = 2, .done = waited_done}};
+    struct waited sys = {
+        .write = {.space = STORE_SYS, .ops = &put, .n_ops = 1, .done = waited_done}};
+    store_submit(c->store, &rows.write);
+    store_submit(c->store, &sys.write);
+    require(rows.err == 0 && sys.err == 0);
+    tell(c->to_parent, number);
+}
+
+static void *create_for_ever(void *arg)
+{
+    struct creator *c = arg;
+    for (uint32_t i = c->first; i < PER_ROUND; i += WRITERS)
+        create(c, round_base + i);
+    return NULL;
+}
+
+static void create_until_killed(int to_parent)
+{
+    struct creator creators[WRITERS];
+    struct store *store = open_store(round_mode);
+    require(store != NULL);
+    for (uint32_t i = 0; i < WRITERS; i++) {
+        creators[i] = (struct creator){.store = store, .to_parent = to_parent, .first = i};
+        require(pthread_create(&creators[i].thread, NULL, create_for_ever, &creators[i]) == 0);
+    }
+    wait_for_kill();
+}
+
+struct tally {
+    uint64_t rows, next_seq, puts;
+};
+
+static int tally_change(void *ctx, const struct store_change *change)
+{
+    struct tally *t = ctx;
+    assert_true(change->seq == t->next_seq);
+    t->next_seq++;
+    t->puts += change->kind == STORE_ROW_PUT;
+    return 0;
+}
+
+/* Rows, count and log tell the same story. */
+static void check_agreement(struct store *store)
+{
+    struct tally t = {.next_seq = 1};
+    uint64_t seq = 0;
+    struct store_view *view = view_of(store, STORE_DATA);
+    assert_int_equal(store_scan_changes(view, 0, tally_change, &t), 0);
+    assert_int_equal(store_last_seq(view, &seq), 0);
+    assert_true(seq == t.next_seq - 1);
+    store_view_close(view);
+    assert_true(count_rows(store, TABLE) == t.puts);
+    assert_true(scan_count(store, TABLE) == t.puts);
+}
+
+static bool has_session(struct store *store, const char *id)
+{
+    struct arena arena;
+    struct store_session s;
+    struct store_view *view = view_of(store, STORE_SYS);
+    arena_init(&arena, 0);
+    int err = store_get_session(view, str_of(id), &arena, &s);
+    arena_done(&arena);
+    store_view_close(view);
+    return !err;
+}
+
+static void check_number(struct store *store, uint32_t number, bool acknowledged)
+{
+    char a[16], b[16], id[16];
+    names_of(number, a, b, id);
+    int64_t n = get_n(store, TABLE, str_of(a));
+    assert_int_equal(get_n(store, TABLE, str_of(b)), n); /* both or neither */
+    if (acknowledged) {
+        assert_int_equal(n, number);
+        assert_true(has_session(store, id));
+    }
+}
+
+/* Kills after `n` acknowledgements, then takes in those that were still in the pipe. */
+static uint32_t collect_and_kill(struct child *c, uint32_t n, bool acknowledged[MAX_NUMBERS])
+{
+    uint32_t number, heard = 0;
+    while (heard < n && hear(c, &number)) {
+        assert_true(number - round_base < MAX_NUMBERS);
+        acknowledged[number - round_base] = true;
+        heard++;
+    }
+    assert_int_equal(heard, n);
+    kill_child(c);
+    while (hear(c, &number)) {
+        assert_true(number - round_base < MAX_NUMBERS);
+        acknowledged[number - round_base] = true;
+        heard++;
+    }
+    close(c->from);
+    return heard;
+}
+
+static void kill_rounds(enum store_mode mode, uint32_t most)
+{
+    unsigned random = (unsigned)getpid();
+    struct store *store = open_store(mode);
+    assert_non_null(store);
+    assert_int_equal(make_table(store, "t"), TABLE);
+    store_close(store);
+    round_mode = mode;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        static bool acknowledged[MAX_NUMBERS];
+        memset(acknowledged, 0, sizeof acknowledged);
+        round_base = round * PER_ROUND;
+        random = random * 1103515245 + 12345;
+        struct child c = start(create_until_killed);
+        uint32_t heard = collect_and_kill(&c, 1 + (random >> 16) % most, acknowledged);
+        store = open_store(mode);
+        assert_non_null(store);
+        for (uint32_t i = 0; i < MAX_NUMBERS && i < heard + 100; i++)
+            check_number(store, round_base + i, acknowledged[i]);
+        check_agreement(store);
+        store_close(store);
+    }
+}
+
+static void acknowledged_writes_survive_kill_in_sync_mode(void **state)
+{
+    (void)state;
+    kill_rounds(STORE_SYNC, 60);
+}
+
+static void acknowledged_writes_survive_kill_in_nosync_mode(void **state)
+{
+    (void)state;
+    kill_rounds(STORE_NOSYNC, 700);
+}
+
+/* ---- Inside a write transaction ------------------------------------------------------------- */
+
+static void stop_inside_a_transaction(int to_parent)
+{
+    struct batch b;
+    struct sample s;
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store && batch_begin(store, STORE_DATA, &b) == 0);
+    struct store_op op = row_op(TABLE, STR("half"), sample_row(&s, 1, STR("")), STORE_ANY);
+    require(batch_apply(&b, &op) == 0);
+    tell(to_parent, 1);
+    wait_for_kill();
+}
+
+static void write_a_hundred(int to_parent)
+{
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store != NULL);
+    tell(to_parent, 1);
+    for (int i = 0; i < 100; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%03d", i);
+        require(put_n(store, TABLE, str_of(key), i, STORE_MISSING, NULL) == 0);
+    }
+    store_close(store);
+}
+
+static void a_writer_goes_on_when_another_is_killed_in_its_transaction(void **state)
+{
+    (void)state;
+    uint32_t told;
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(make_table(store, "t"), TABLE);
+    store_close(store);
+    struct child stuck = start(stop_inside_a_transaction);
+    assert_true(hear(&stuck, &told));
+    struct child writer = start(write_a_hundred);
+    assert_true(hear(&writer, &told)); /* opening does not need the write lock */
+    kill_child(&stuck);
+    close(stuck.from);
+    expect_success(&writer);
+    store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(get_n(store, TABLE, STR("half")), ERR_ABSENT);
+    assert_int_equal(count_rows(store, TABLE), 100);
+    check_agreement(store);
+    store_close(store);
+}
+
+/* ---- A reader that died --------------------------------------------------------------------- */
+
+static void stop_with_a_view_open(int to_parent)
+{
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store != NULL);
+    struct store_view *view = view_of(store, STORE_DATA);
+    require(get_n_in(view, TABLE, STR("k"), NULL) == 0);
+    tell(to_parent, 1);
+    wait_for_kill();
+}
+
+static int64_t data_blocks(void)
+{
+    char path[96];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/data.mdb", dir);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_blocks;
+}
+
+static void rewrite_often(struct store *store, int times)
+{
+    static char text[2000];
+    struct sample s;
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i < times; i++) {
+        struct store_op op =
+            row_op(TABLE, STR("k"), sample_row(&s, i, (struct str){text, sizeof text}), STORE_ANY);
+        assert_int_equal(write_list(store, STORE_DATA, &op, 1, NULL), 0);
+    }
+}
+
+static void a_dead_reader_stops_pinning_pages_after_maintain(void **state)
+{
+    (void)state;
+    uint32_t told;
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(make_table(store, "t"), TABLE);
+    assert_int_equal(put_n(store, TABLE, STR("k"), 0, STORE_ANY, NULL), 0);
+    store_close(store);
+    struct child reader = start(stop_with_a_view_open);
+    assert_true(hear(&reader, &told));
+    store = open_store(STORE_NOSYNC); /* who opens alone clears all readers */
+    assert_non_null(store);
+    kill_child(&reader);
+    close(reader.from);
+    store->log_keep = 10;
+    int64_t before = data_blocks();
+    rewrite_often(store, 300);
+    int64_t pinned = data_blocks() - before;
+    assert_true(pinned > 300 * 8); /* a page of 4 KiB and more each */
+    assert_int_equal(store_maintain(store), 0);
+    rewrite_often(store, 300); /* into the pages that were freed */
+    assert_true(data_blocks() - before < pinned + pinned / 2);
+    store_close(store);
+}
+
+/* ---- Loads ---------------------------------------------------------------------------------- */
+
+static void stop_in_a_load(int to_parent)
+{
+    struct store_load *load;
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store && store_load_begin(store, TABLE, &load) == 0);
+    for (int i = 0; i < 1700; i++) {
+        struct sample s;
+        char key[16];
+        snprintf(key, sizeof key, "%04d", i);
+        require(store_load_row(load, str_of(key), sample_row(&s, i, STR("")), STORE_ANY) == 0);
+    }
+    tell(to_parent, 1);
+    wait_for_kill();
+}
+
+static void assert_rolled_back(struct store *store)
+{
+    uint64_t n = 99;
+    assert_int_equal(get_n(store, TABLE, STR("0007")), 7777);
+    assert_int_equal(count_rows(store, TABLE), 1);
+    assert_int_equal(scan_count(store, TABLE), 1);
+    struct store_view *view = view_of(store, STORE_DATA);
+    assert_int_equal(kv_count(&view->txn, KV_UNDO, &n), 0);
+    assert_int_equal(n, 0);
+    store_view_close(view);
+}
+
+static struct child prepare_load(void)
+{
+    uint32_t told;
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(make_table(store, "t"), TABLE);
+    assert_int_equal(put_n(store, TABLE, STR("0007"), 7777, STORE_ANY, NULL), 0);
+    store_close(store);
+    struct child loader = start(stop_in_a_load);
+    assert_true(hear(&loader, &told));
+    return loader;
+}
+
+static void a_killed_load_is_rolled_back_by_the_next_open(void **state)
+{
+    (void)state;
+    struct child loader = prepare_load();
+    kill_child(&loader);
+    close(loader.from);
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_rolled_back(store);
+    store_close(store);
+}
+
+static void a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper(void **state)
+{
+    (void)state;
+    struct store_load *other;
+    struct child loader = prepare_load();
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(store_maintain(store), 0);
+    assert_int_equal(count_rows(store, TABLE), 1500);
+    assert_int_equal(store_load_begin(store, TABLE, &other), ERR_BUSY);
+    kill_child(&loader);
+    close(loader.from);
+    assert_int_equal(store_maintain(store), 0);
+    assert_rolled_back(store);
+    store_close(store);
+}
+
+/* ---- Many at once --------------------------------------------------------------------------- */
+
+static void open_fresh_and_write(int to_parent)
+{
+    unsigned char secret[32];
+    uint32_t id = 0;
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store && store_secret(store, secret) == 0);
+    tell(to_parent, kv_u32(secret));
+    require(put_table(store, STR("db"), STR("t"), STORE_ANY, &id) == 0 && id == TABLE);
+    for (int i = 0; i < 50; i++)
+        require(put_n(store, TABLE, STR("k"), i, STORE_ANY, NULL) == 0);
+    store_close(store);
+}
+
+static void processes_may_open_a_new_directory_at_once(void **state)
+{
+    (void)state;
+    struct child children[6];
+    uint32_t secrets[6];
+    for (int i = 0; i < 6; i++)
+        children[i] = start(open_fresh_and_write);
+    for (int i = 0; i < 6; i++) {
+        assert_true(hear(&children[i], &secrets[i]));
+        assert_int_equal(secrets[i], secrets[0]);
+        expect_success(&children[i]);
+    }
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(last_seq(store), 6 * 51);
+    store_close(store);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(acknowledged_writes_survive_kill_in_sync_mode, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(acknowledged_writes_survive_kill_in_nosync_mode, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_writer_goes_on_when_another_is_killed_in_its_transaction,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_dead_reader_stops_pinning_pages_after_maintain, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_killed_load_is_rolled_back_by_the_next_open, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_may_open_a_new_directory_at_once, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
