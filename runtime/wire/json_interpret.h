@@ -18,8 +18,8 @@ const char *wire_read_str(struct reader *r, const char *p, const struct wire_typ
 const char *wire_read_object_pointer(struct reader *r, const char *p, const struct wire_type *t,
                                      char *out);
 
-const char *wire_no_memory(struct reader *r, const char *p);
-const char *wire_wrong_type(struct reader *r, const char *p, const char *expected);
+COLD const char *wire_no_memory(struct reader *r, const char *p);
+COLD const char *wire_wrong_type(struct reader *r, const char *p, const char *expected);
 
 /* An object, into the struct at `out`; NULL: check only. Returns the position behind it, or NULL
  * after filling the fault. */

@@ -131,8 +131,8 @@ static inline const char *read_member(struct reader *r, const char *p, const str
     return end;
 }
 
-static const char *missing_member(struct reader *r, const char *p, const struct wire_message *m,
-                                  uint64_t missing)
+COLD static const char *missing_member(struct reader *r, const char *p,
+                                       const struct wire_message *m, uint64_t missing)
 {
     scan_fail(&r->scan, p, WIRE_REQUIRED, "this member");
     for (unsigned i = 0; i < m->n_rows; i++)
@@ -233,7 +233,7 @@ static char *add_element(struct reader *r, struct wire_list *list, uint32_t *cap
     return memset(list->v + list->n++ * size, 0, size);
 }
 
-static const char *too_many(struct reader *r, const char *p, unsigned max)
+COLD static const char *too_many(struct reader *r, const char *p, unsigned max)
 {
     char expected[32];
     snprintf(expected, sizeof expected, "at most %u items", max);
@@ -403,7 +403,7 @@ static bool is_struct(const struct wire_type *type)
 }
 
 /* A text that is not JSON at all is told so, whatever misfit came before the bad byte. */
-static int verdict(struct reader *r, struct str text)
+COLD static int verdict(struct reader *r, struct str text)
 {
     struct wire_fault fault;
     struct str value;

@@ -53,7 +53,8 @@ const char *wire_read_str(struct reader *r, const char *p, const struct wire_typ
     return behind;
 }
 
-static const char *out_of_range(struct reader *r, const char *p, const struct wire_range *range)
+COLD static const char *out_of_range(struct reader *r, const char *p,
+                                     const struct wire_range *range)
 {
     char expected[64];
     if (range->min > -HUGE_VAL && range->max < HUGE_VAL)
@@ -115,7 +116,8 @@ static const char *read_bool(struct reader *r, const char *p, const struct wire_
     return end;
 }
 
-static const char *not_a_choice(struct reader *r, const char *p, const struct wire_enum *choices)
+COLD static const char *not_a_choice(struct reader *r, const char *p,
+                                     const struct wire_enum *choices)
 {
     char expected[sizeof r->scan.fault->expected] = "";
     size_t n = 0;
@@ -138,7 +140,7 @@ static const char *read_enum(struct reader *r, const char *p, const struct wire_
     bool escaped;
     if (*p != '"')
         return wire_wrong_type(r, p, "string");
-    const char *end = scan_string(&r->scan, p + 1, &escaped);
+    const char *end = scan_string_apart(&r->scan, p + 1, &escaped);
     if (!end)
         return NULL;
     int i = find_choice(t->of.choices, p + 1, end);
@@ -182,7 +184,7 @@ static const char *read_const(struct reader *r, const char *p, const struct wire
 
 /* ---- raw text ------------------------------------------------------------------------------- */
 
-static const char *wrong_types(struct reader *r, const char *p, unsigned types)
+COLD static const char *wrong_types(struct reader *r, const char *p, unsigned types)
 {
     static const char *const names[] = {"null",   "boolean", "integer", "number",
                                         "string", "array",   "object"};

@@ -219,6 +219,11 @@ const char *scan_string_slow(struct scan *s, const char *p, bool *ret_escaped)
     return p;
 }
 
+const char *scan_string_apart(struct scan *s, const char *p, bool *ret_escaped)
+{
+    return scan_string(s, p, ret_escaped);
+}
+
 static char *put_utf8(char *out, unsigned c)
 {
     if (c < 0x80) {

@@ -106,8 +106,8 @@ static void list_variants(const struct wire_message *m, bool tags, char *ret, si
     }
 }
 
-static const char *report_tag(struct reader *r, const char *open, const struct wire_message *m,
-                              const struct signs *signs)
+COLD static const char *report_tag(struct reader *r, const char *open, const struct wire_message *m,
+                                   const struct signs *signs)
 {
     char expected[sizeof r->scan.fault->expected];
     unsigned bit = m->variants[0].fixed_bit;
@@ -119,7 +119,8 @@ static const char *report_tag(struct reader *r, const char *open, const struct w
     return NULL;
 }
 
-static const char *report_none(struct reader *r, const char *open, const struct wire_message *m)
+COLD static const char *report_none(struct reader *r, const char *open,
+                                    const struct wire_message *m)
 {
     char expected[sizeof r->scan.fault->expected];
     list_variants(m, false, expected, sizeof expected);

@@ -111,7 +111,8 @@ void json_write_num(struct buf *out, double v)
     char text[40];
     if (!isfinite(v))
         buf_add_lit(out, "null");
-    else if (fabs(v) < 9007199254740992.0 && v == (double)(int64_t)v && !(v == 0 && signbit(v)))
+    else if (fabs(v) < 0x1p63 && v == (double)(int64_t)v && !(v == 0 && signbit(v)))
+        /* all digits, even where fewer read back: a reader may take them for an int64 */
         buf_add_i64(out, (int64_t)v);
     else
         buf_add(out, text, (size_t)print_num(text, sizeof text, v));

@@ -31,8 +31,8 @@ struct envelope {
 };
 
 /* Notes what is wrong at p, under `pointer`. A misfit of the envelope beats one of the params. */
-static void misfit(struct envelope *e, int err, const char *p, enum wire_reason reason,
-                   const char *pointer, const char *expected)
+COLD static void misfit(struct envelope *e, int err, const char *p, enum wire_reason reason,
+                        const char *pointer, const char *expected)
 {
     struct wire_fault *before = e->scan.fault;
     if (e->err && !(e->err == ERR_PARAMS && err != ERR_PARAMS))
@@ -84,9 +84,11 @@ static const char *walk(struct envelope *e, const char *p, value_fn read)
     return p + 1;
 }
 
-static bool is_key(struct str key, bool escaped, struct str want)
+static inline bool is_key(struct str key, bool escaped, struct str want)
 {
-    return escaped ? scan_string_is(key.p, key.p + key.n, want) : str_eq(key, want);
+    if (escaped)
+        return scan_string_is(key.p, key.p + key.n, want);
+    return key.n == want.n && memcmp(key.p, want.p, want.n) == 0;
 }
 
 static const char *read_meta_member(struct envelope *e, struct str key, bool escaped, const char *p)
@@ -155,7 +157,7 @@ static const char *read_method(struct envelope *e, const char *p)
         misfit(e, ERR_REQUEST, p, WIRE_TYPE, "/method", "string");
         return scan_value(&e->scan, p);
     }
-    const char *end = scan_string(&e->scan, p + 1, &escaped);
+    const char *end = scan_string_apart(&e->scan, p + 1, &escaped);
     if (!end)
         return NULL;
     e->ret->method = span(p + 1, end);
@@ -198,20 +200,42 @@ static const char *read_error(struct envelope *e, const char *p)
     return read_payload(e, p, "/error");
 }
 
+/* Every name fits into one word, zeros behind. */
 static const struct {
-    const char *pointer; /* '/' and the name */
-    uint32_t n;          /* bytes of the name */
+    char name[8];
+    const char *pointer;
     const char *(*read)(struct envelope *e, const char *p);
 } members[N_MEMBERS] = {
-    [JSONRPC] = {"/jsonrpc", 7, read_jsonrpc}, [ID] = {"/id", 2, read_id},
-    [METHOD] = {"/method", 6, read_method},    [PARAMS] = {"/params", 6, read_params},
-    [RESULT] = {"/result", 6, read_result},    [ERROR] = {"/error", 5, read_error},
+    [JSONRPC] = {"jsonrpc", "/jsonrpc", read_jsonrpc},
+    [ID] = {"id", "/id", read_id},
+    [METHOD] = {"method", "/method", read_method},
+    [PARAMS] = {"params", "/params", read_params},
+    [RESULT] = {"result", "/result", read_result},
+    [ERROR] = {"error", "/error", read_error},
 };
+
+/* The decoded key as a word; 0 if it is longer than one, or holds a zero itself. */
+static uint64_t word_of(struct str key, bool escaped)
+{
+    char decoded[6 * sizeof(uint64_t)] = {0};
+    uint64_t word;
+    if (escaped && key.n <= sizeof decoded) {
+        key = (struct str){decoded, scan_decode(key.p, key.p + key.n, decoded)};
+        if (memchr(decoded, 0, key.n))
+            return 0;
+    }
+    if (key.n == 0 || key.n >= sizeof word)
+        return 0;
+    memcpy(&word, key.p, sizeof word); /* the text goes on behind the key */
+    return word & UINT64_MAX >> (64 - 8 * key.n);
+}
 
 static const char *read_member(struct envelope *e, struct str key, bool escaped, const char *p)
 {
+    uint64_t name, word = word_of(key, escaped);
     for (unsigned i = 0; i < N_MEMBERS; i++) {
-        if (!is_key(key, escaped, (struct str){members[i].pointer + 1, members[i].n}))
+        memcpy(&name, members[i].name, sizeof name);
+        if (word != name)
             continue;
         if (e->seen & BIT(i))
             misfit(e, ERR_REQUEST, p, WIRE_DUPLICATE, members[i].pointer,

@@ -23,7 +23,7 @@ struct opener {
 static const char *open_value(struct opener *o, const char *p);
 
 /* The builder has no room: our only reason to fail on text that was scanned well. */
-static const char *no_memory(struct opener *o, const char *p)
+COLD static const char *no_memory(struct opener *o, const char *p)
 {
     return scan_fail(&o->scan, p, WIRE_MEMORY, "");
 }
@@ -184,7 +184,7 @@ static const char *open_value(struct opener *o, const char *p)
 }
 
 /* As in json_read.c: a text that is not JSON is told so, whatever misfit came first. */
-static int verdict(struct opener *o, struct str text)
+COLD static int verdict(struct opener *o, struct str text)
 {
     struct wire_fault fault;
     struct str value;

@@ -193,7 +193,7 @@ static inline bool spread_keys(struct wire_message *m, uint8_t *index)
 
 static inline void complete(struct wire_message *m, struct wire_row *rows)
 {
-    static uint8_t indexes[16][64];
+    static uint8_t indexes[32][64];
     static unsigned n_indexes;
     for (unsigned i = 0; i < m->n_rows; i++) {
         char words[16] = {0};
