@@ -93,9 +93,8 @@ static struct decimal read_decimal(const char *p, const char *end)
     return d;
 }
 
-enum scan_fit scan_to_int(const char *p, const char *end, int64_t *ret)
+static enum scan_fit decimal_to_int(struct decimal d, int64_t *ret)
 {
-    struct decimal d = read_decimal(p, end);
     if (d.n_digits == 0) {
         *ret = 0;
         return SCAN_EXACT;
@@ -110,6 +109,29 @@ enum scan_fit scan_to_int(const char *p, const char *end, int64_t *ret)
         return SCAN_TOO_BIG;
     *ret = (int64_t)(d.negative ? 0 - d.digits : d.digits);
     return SCAN_EXACT;
+}
+
+/* Nothing but a sign and at most 18 digits, as nearly all integers are. */
+static inline bool is_plain_int(const char *p, const char *end, int64_t *ret)
+{
+    int64_t v = 0;
+    bool negative = *p == '-';
+    if (end - p > 18)
+        return false;
+    for (p += negative; p < end; p++) {
+        if (!is_digit(*p))
+            return false;
+        v = v * 10 + (*p - '0');
+    }
+    *ret = negative ? -v : v;
+    return true;
+}
+
+enum scan_fit scan_to_int(const char *p, const char *end, int64_t *ret)
+{
+    if (is_plain_int(p, end, ret))
+        return SCAN_EXACT;
+    return decimal_to_int(read_decimal(p, end), ret);
 }
 
 bool scan_is_integer(const char *p, const char *end)
@@ -138,12 +160,12 @@ double json_strtod(const char *text)
     return locale ? strtod_l(text, NULL, locale) : strtod(text, NULL);
 }
 
-bool scan_to_num(const char *p, const char *end, double *ret)
+/* p: where the number stands. */
+static bool decimal_to_num(struct decimal d, const char *p, double *ret)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    struct decimal d = read_decimal(p, end);
     double v;
     if (d.n_digits == 0)
         v = 0;
@@ -157,4 +179,19 @@ bool scan_to_num(const char *p, const char *end, double *ret)
         return false;
     *ret = d.negative ? -v : v;
     return true;
+}
+
+bool scan_to_num(const char *p, const char *end, double *ret)
+{
+    return decimal_to_num(read_decimal(p, end), p, ret);
+}
+
+enum scan_fit scan_to_either(const char *p, const char *end, int64_t *ret_int, double *ret_num)
+{
+    if (is_plain_int(p, end, ret_int))
+        return SCAN_EXACT;
+    struct decimal d = read_decimal(p, end);
+    if (decimal_to_int(d, ret_int) == SCAN_EXACT)
+        return SCAN_EXACT;
+    return decimal_to_num(d, p, ret_num) ? SCAN_FRACTION : SCAN_TOO_BIG;
 }

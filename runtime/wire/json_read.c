@@ -367,7 +367,8 @@ static const char *read_entries(struct reader *r, const char *p, const struct wi
 static const char *read_map(struct reader *r, const char *p, const struct wire_type *t, char *out)
 {
     struct wire_list list = {NULL, 0};
-    struct key_set seen = KEY_SET_INIT;
+    struct key_set seen;
+    key_set_init(&seen);
     if (*p != '{')
         return wire_wrong_type(r, p, "object");
     if (!scan_enter(&r->scan, p))

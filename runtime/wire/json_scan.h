@@ -85,6 +85,9 @@ enum scan_fit { SCAN_EXACT, SCAN_FRACTION, SCAN_TOO_BIG };
  * int64_t does not hold. */
 enum scan_fit scan_to_int(const char *p, const char *end, int64_t *ret);
 bool scan_to_num(const char *p, const char *end, double *ret); /* false: no finite double */
+/* The int64_t if it is one (SCAN_EXACT), else the double (SCAN_FRACTION, whether it has one or is
+ * only large); SCAN_TOO_BIG: neither. */
+enum scan_fit scan_to_either(const char *p, const char *end, int64_t *ret_int, double *ret_num);
 
 /* JSON type of the value that starts at p (WIRE_T_NUMBER for any number), 0: none does. */
 unsigned scan_type(const char *p);

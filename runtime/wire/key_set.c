@@ -62,11 +62,21 @@ static int grow(struct key_set *set)
     return 0;
 }
 
+static uint64_t mark_of(struct str key)
+{
+    unsigned first = key.n ? (unsigned char)key.p[0] : 0,
+             last = key.n ? (unsigned char)key.p[key.n - 1] : 0;
+    return UINT64_C(1) << ((first * 5 + last * 3 + key.n) & 63);
+}
+
 static int add_small(struct key_set *set, struct str key)
 {
-    for (uint32_t i = 0; i < set->n; i++)
-        if (str_eq(set->small[i], key))
-            return 0;
+    uint64_t mark = mark_of(key);
+    if (set->marks & mark)
+        for (uint32_t i = 0; i < set->n; i++)
+            if (str_eq(set->small[i], key))
+                return 0;
+    set->marks |= mark;
     set->small[set->n++] = key;
     return 1;
 }
@@ -93,5 +103,5 @@ int key_set_add(struct key_set *set, struct str key)
 void key_set_done(struct key_set *set)
 {
     free(set->slots);
-    *set = (struct key_set)KEY_SET_INIT;
+    key_set_init(set);
 }

@@ -57,18 +57,18 @@ static const char *open_string(struct opener *o, const char *p)
 
 static const char *open_number(struct opener *o, const char *p)
 {
-    double d = 0;
-    int64_t i = 0;
+    double d;
+    int64_t i;
     const char *end = scan_number(&o->scan, p);
     if (!end)
         return NULL;
-    bool is_int = scan_to_int(p, end, &i) == SCAN_EXACT;
-    if (!is_int && !scan_to_num(p, end, &d))
+    enum scan_fit fit = scan_to_either(p, end, &i, &d);
+    if (fit == SCAN_TOO_BIG)
         return scan_fail(&o->scan, p, WIRE_RANGE, "a finite double");
-    struct tape_node *node = tape_add(&o->builder, is_int ? TAPE_INT : TAPE_NUM);
+    struct tape_node *node = tape_add(&o->builder, fit == SCAN_EXACT ? TAPE_INT : TAPE_NUM);
     if (!node)
         return no_memory(o, p);
-    if (is_int)
+    if (fit == SCAN_EXACT)
         node->v.i = i;
     else
         node->v.d = d;

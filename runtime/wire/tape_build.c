@@ -34,15 +34,10 @@ void tape_expect(struct tape_builder *b, size_t n)
     b->cap = (uint32_t)n;
 }
 
-struct tape_node *tape_add(struct tape_builder *b, enum tape_kind kind)
+bool tape_grow(struct tape_builder *b)
 {
-    if (b->n == b->cap)
-        tape_expect(b, b->cap ? (size_t)b->cap * 2 : 16);
-    if (b->n == b->cap)
-        return NULL;
-    struct tape_node *node = &b->nodes[b->n++];
-    *node = (struct tape_node){.kind = (uint8_t)kind};
-    return node;
+    tape_expect(b, b->cap ? (size_t)b->cap * 2 : 16);
+    return b->n < b->cap;
 }
 
 void tape_seal(struct tape_builder *b, uint32_t at, uint32_t n)
@@ -67,7 +62,8 @@ int tape_keys_unique(const struct tape_node *object, struct str *ret_twice)
 {
     if (object->n < 2)
         return 1;
-    struct key_set seen = KEY_SET_INIT;
+    struct key_set seen;
+    key_set_init(&seen);
     int unique = add_keys(object, &seen, ret_twice);
     key_set_done(&seen);
     return unique;

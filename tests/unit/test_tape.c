@@ -343,7 +343,7 @@ static char *large_text(void)
     for (int i = 0; i < 100; i++)
         at += sprintf(at, "%d,", i);
     at += sprintf(at, "0],\"o\":{");
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 100; i++)
         at += sprintf(at, "\"k\\t%d\":\"\\n\",", i);
     sprintf(at, "\"z\":0}}");
     return text;
