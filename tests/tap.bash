@@ -30,6 +30,7 @@ until_true() {
         [ "$SECONDS" -lt "$end" ] || return 1
         read -rt 0.02 <> <(:) # a pause without a process
     done
+    return 0
 }
 
 # serve DATA OPTION...: starts a server on a free port of 127.0.0.1; sets $server (pid), $port, $url.
@@ -66,16 +67,17 @@ session() {
     mcp '{"jsonrpc":"2.0","method":"notifications/initialized"}' "$session" >/dev/null
 }
 
-# ok NAME COMMAND...: passes if the command succeeds; its output explains a failure
+# ok NAME COMMAND...: passes if the command succeeds; its output explains a failure. The command
+# runs in this shell, so a function may set variables.
 ok() {
-    local name=$1 out
+    local name=$1
     shift
     tap_n=$((tap_n + 1))
-    if out=$("$@" 2>&1); then
+    if "$@" >"$tmp/.ok" 2>&1; then
         echo "ok $tap_n - $name"
     else
         echo "not ok $tap_n - $name"
-        [ -n "$out" ] && sed 's/^/# /' <<<"$out" | head -30
+        sed 's/^/# /' "$tmp/.ok" | head -30
     fi
 }
 tap_same() { [ "$1" = "$2" ] || { echo "got:    $1"; echo "wanted: $2"; return 1; }; }
