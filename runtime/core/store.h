@@ -219,7 +219,9 @@ int store_load_row(struct store_load *load, struct str key, const struct tape_no
                    uint64_t if_version);
 uint64_t store_load_failed_row(const struct store_load *load);
 int store_load_commit(struct store_load *load);
-void store_load_abort(struct store_load *load);
+/* 0, or why rows are still there (no room to take them back): the keeper and the next process that
+ * opens the store try again. NULL is fine. */
+int store_load_abort(struct store_load *load);
 
 /* 32 secret bytes that all processes on this store share (keys for cursors and tokens). Made by the
  * first who asks; ERR_STORE_READ_ONLY if it cannot; ERR_FORBIDDEN if the file is readable by

@@ -394,13 +394,11 @@ int store_load_commit(struct store_load *load)
     return 0;
 }
 
-void store_load_abort(struct store_load *load)
+int store_load_abort(struct store_load *load)
 {
     if (!load)
-        return;
+        return 0;
     int err = undo_all(load->store, true);
-    if (err)
-        log_error("an import could not be rolled back yet, the keeper will try again: %s",
-                  err_text(err));
     load_free(load);
+    return err;
 }
