@@ -213,19 +213,31 @@ static int refuse_bad(const struct import *im)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-static int tell_load_fault(struct import *im, int err)
+static void tell_load_fault(struct import *im, int err)
 {
     const char *reason = err == ERR_EXISTS  ? "a row with this primary key exists already "
                                               "(--replace overwrites)"
                          : err == ERR_LIMIT ? "the row is too large for the database"
-                                            : err_text(err);
+                                            : NULL;
     uint64_t row = store_load_failed_row(im->load);
-    if (row <= im->n_rows && row + LINES_KEPT > im->n_rows)
+    bool known = row <= im->n_rows && row + LINES_KEPT > im->n_rows;
+    if (err == ERR_SYNTAX)
+        fprintf(stderr, "%s changed while it was read\n", im->path);
+    else if (reason && known)
         fprintf(stderr, "%s:%llu: %s\n", im->path, (unsigned long long)im->lines[row % LINES_KEPT],
                 reason);
     else
         cli_store_failed(&im->data, im->args->operands[0], err);
-    return cli_failed("nothing was imported");
+}
+
+/* Takes back what went in. */
+static int abort_load(struct import *im)
+{
+    int err = store_load_abort(im->load);
+    return err == 0 ? cli_failed("nothing was imported")
+                    : cli_failed("rows that went in could not be taken back yet (%s); a server, or "
+                                 "the next command that writes, will",
+                                 err_text(err));
 }
 
 static int load(struct import *im)
@@ -240,11 +252,8 @@ static int load(struct import *im)
         err = store_load_commit(im->load);
     if (err == 0)
         return CLI_DONE;
-    int status = err == ERR_SYNTAX
-                     ? cli_failed("%s changed while it was read: nothing was imported", im->path)
-                     : tell_load_fault(im, err);
-    store_load_abort(im->load);
-    return status;
+    tell_load_fault(im, err);
+    return abort_load(im);
 }
 
 static int import(struct import *im)
