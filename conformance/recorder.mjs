@@ -1,0 +1,55 @@
+// conformance/recorder.mjs - an HTTP proxy in front of the server that keeps every exchange.
+//
+// An exchange is {method, path, request: {headers, text}, response: {status, headers, text}}. Nothing is
+// changed on the way, so what clients see is what the server sent.
+
+import http from 'node:http';
+
+async function textOf(stream) {
+  const parts = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+function forward(port, request, body) {
+  return new Promise((resolve, reject) => {
+    const onward = http.request({ host: '127.0.0.1', port, method: request.method, path: request.url,
+      headers: { ...request.headers, host: `127.0.0.1:${port}` }, agent: false }, async (answer) => {
+      try {
+        resolve({ status: answer.statusCode, headers: answer.headers, raw: answer.rawHeaders,
+          bytes: await textOf(answer) });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    onward.on('error', reject);
+    onward.end(body);
+  });
+}
+
+// Returns {url, exchanges, close()}.
+export async function startRecorder(port) {
+  const exchanges = [];
+  const server = http.createServer(async (request, response) => {
+    const body = await textOf(request);
+    const exchange = { method: request.method, path: request.url,
+      request: { headers: request.headers, text: body.toString('utf8') } };
+    exchanges.push(exchange);
+    try {
+      const answer = await forward(port, request, body);
+      exchange.response = { status: answer.status, headers: answer.headers,
+        text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(answer.bytes) };
+      const { 'transfer-encoding': chunked, connection, ...headers } = answer.headers;
+      response.writeHead(answer.status, headers).end(answer.bytes);
+    } catch (error) {
+      exchange.failed = String(error);
+      response.destroy();
+    }
+  });
+  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+  const close = () => new Promise((closed) => {
+    server.closeAllConnections();
+    server.close(closed);
+  });
+  return { url: `http://127.0.0.1:${server.address().port}/mcp`, exchanges, close };
+}
