@@ -252,13 +252,13 @@ static void judge_the_matcher(void)
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct wire_vars vars = {{NULL}};
+        struct match_vars vars = {{NULL}};
         char why[512];
-        if (wire_match(pairs[i].pattern, pairs[i].json, &vars, why) != pairs[i].fits) {
+        if (match_json(pairs[i].pattern, pairs[i].json, &vars, why) != pairs[i].fits) {
             tap_note("pattern %s, reply %s: %s", pairs[i].pattern, pairs[i].json, why);
             ok = false;
         }
-        wire_vars_clear(&vars);
+        match_vars_clear(&vars);
     }
     tap_ok(ok, "patterns fit and do not fit as they should");
 }

@@ -66,7 +66,7 @@ static bool check_header(struct wire_play *p, const struct http_reply *r, const 
     const char *held = pattern;
     if (pattern[0] != '$' || pattern[2])
         wire_expand(pattern, &p->vars, &expected), buf_add_char(&expected, 0), held = expected.p;
-    bool ok = wire_match_text(held, value, &p->vars);
+    bool ok = match_text(held, value, &p->vars);
     buf_done(&expected);
     return ok || fail(p, "header %s: expected %s, got %s", name, pattern, value);
 }
@@ -82,7 +82,7 @@ static bool check_body(struct wire_play *p, const struct http_reply *r)
     if (r->body_n == 0)
         return fail(p, "expected a body, got none");
     char why[512];
-    if (wire_match(pattern, r->body, &p->vars, why))
+    if (match_json(pattern, r->body, &p->vars, why))
         return true;
     return fail(p, "%s\nwhole reply: %.400s", why, r->body);
 }
@@ -125,8 +125,8 @@ bool wire_is_utf8(const char *p, size_t n)
 
 static void judge_object(struct wire_law_state *laws, const char *json)
 {
-    char *version = wire_member(json, "jsonrpc"), *result = wire_member(json, "result");
-    char *error = wire_member(json, "error");
+    char *version = match_member(json, "jsonrpc"), *result = match_member(json, "result");
+    char *error = match_member(json, "error");
     laws[LAW_RPC_2_0].seen++;
     if (!version || strcmp(version, "\"2.0\"") != 0)
         broken(&laws[LAW_RPC_2_0], "no \"jsonrpc\":\"2.0\"", json);
@@ -136,8 +136,8 @@ static void judge_object(struct wire_law_state *laws, const char *json)
     laws[LAW_RESULT_SHAPE].seen += result != NULL;
     if (result && *result != '{')
         broken(&laws[LAW_RESULT_SHAPE], "result is no object", json);
-    char *code = error ? wire_member(error, "code") : NULL;
-    char *message = error ? wire_member(error, "message") : NULL;
+    char *code = error ? match_member(error, "code") : NULL;
+    char *message = error ? match_member(error, "message") : NULL;
     laws[LAW_ERROR_SHAPE].seen += error != NULL;
     if (error && (!code || strspn(code, "-0123456789") != strlen(code) || !message ||
                   *message != '"' || strlen(message) < 3))
@@ -286,7 +286,7 @@ static bool make_session(struct wire_play *p)
         return fail(p, "the server takes no connection");
     if (!http_handshake(&p->conn, p->version, session))
         return fail(p, "no session: the handshake for %s failed", p->version);
-    wire_vars_set(&p->vars, 'S', session);
+    match_vars_set(&p->vars, 'S', session);
     return true;
 }
 
@@ -302,7 +302,7 @@ bool wire_play(struct wire_play *p, char *const *lines, int n)
     }
     ok = ok && end_expectation(p) && flush(p);
     http_close(&p->conn);
-    wire_vars_clear(&p->vars);
+    match_vars_clear(&p->vars);
     wire_request_done(&p->request);
     buf_done(&p->out);
     buf_done(&p->headers);

@@ -3,7 +3,7 @@
  * Lines of a transcript:
  *   > ...          the request (wire_text.h); + starts a second one in the same write
  *   < 200 {...}    the expected reply: status, then lines that are headers ("Name: pattern",
- * "-Name" for absent) or the body's pattern (wire_match.h). No pattern means no body, a lone * any
+ * "-Name" for absent) or the body's pattern (match_json.h). No pattern means no body, a lone * any
  * body ! new connection | close | reset | server closes All exchanges of a transcript use one
  * connection; a new one is made only where the server said "Connection: close", or where the
  * transcript says so. Unless asked otherwise a session of its own is made first, whose id is $S.
@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 #include "tests/lib/http.h"
-#include "tests/wire/wire_match.h"
+#include "tests/lib/match.h"
 #include "tests/wire/wire_text.h"
 
 enum wire_law {
@@ -43,7 +43,7 @@ struct wire_play {
     char why[1024];              /* of a failure */
 
     struct http_conn conn;
-    struct wire_vars vars;
+    struct match_vars vars;
     struct wire_request request;
     struct buf out;
     bool head_only;

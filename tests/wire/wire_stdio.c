@@ -100,7 +100,7 @@ static bool expect(struct wire_play *p, struct child *c, const char *pattern)
     if (!line)
         return fail(p, "no line came, expected ", pattern);
     char why[512];
-    bool ok = wire_match(pattern, line, &p->vars, why);
+    bool ok = match_json(pattern, line, &p->vars, why);
     wire_judge(p->laws, line);
     if (!ok)
         snprintf(p->why, sizeof p->why, "%s\nwhole line: %.400s", why, line);
@@ -188,6 +188,6 @@ bool wire_stdio(struct wire_play *p, struct server *s, char *const *lines, int n
         waitpid(c.pid, NULL, 0);
     }
     buf_done(&c.got);
-    wire_vars_clear(&p->vars);
+    match_vars_clear(&p->vars);
     return ok;
 }

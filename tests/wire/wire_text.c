@@ -47,7 +47,7 @@ static const char *expand_hex(const char *at, struct buf *out)
     return *at == ')' ? at + 1 : NULL;
 }
 
-static const char *expand_word(const char *p, const struct wire_vars *vars, struct buf *out)
+static const char *expand_word(const char *p, const struct match_vars *vars, struct buf *out)
 {
     if (strncmp(p, "$repeat(", 8) == 0)
         return expand_repeat(p + 8, out);
@@ -59,7 +59,7 @@ static const char *expand_word(const char *p, const struct wire_vars *vars, stru
     return p + 2;
 }
 
-void wire_expand(const char *text, const struct wire_vars *vars, struct buf *out)
+void wire_expand(const char *text, const struct match_vars *vars, struct buf *out)
 {
     while (*text) {
         const char *after = *text == '$' ? expand_word(text, vars, out) : NULL;
@@ -93,7 +93,7 @@ static void note_name(struct wire_request *r, const char *name, size_t n)
     add_text(&r->names, "\n");
 }
 
-static void add_header(struct wire_request *r, const char *line, const struct wire_vars *vars)
+static void add_header(struct wire_request *r, const char *line, const struct match_vars *vars)
 {
     if (*line == '-') {
         note_name(r, line + 1, strlen(line + 1));
@@ -104,7 +104,7 @@ static void add_header(struct wire_request *r, const char *line, const struct wi
     add_text(&r->extra, "\r\n");
 }
 
-void wire_request_add(struct wire_request *r, const char *line, const struct wire_vars *vars)
+void wire_request_add(struct wire_request *r, const char *line, const struct match_vars *vars)
 {
     r->begun = true;
     if (!r->has_body && is_request_line(line)) {
@@ -121,7 +121,7 @@ void wire_request_add(struct wire_request *r, const char *line, const struct wir
     }
 }
 
-void wire_request_add_raw(struct wire_request *r, const char *line, const struct wire_vars *vars)
+void wire_request_add_raw(struct wire_request *r, const char *line, const struct match_vars *vars)
 {
     wire_expand(line, vars, &r->body);
     add_text(&r->body, "\r\n");

@@ -10,7 +10,7 @@
 #define TENON_TESTS_WIRE_TEXT_H
 
 #include "base/str.h"
-#include "tests/wire/wire_match.h"
+#include "tests/lib/match.h"
 
 #include <stdint.h>
 
@@ -35,12 +35,12 @@ struct wire_usual {
 void wire_request_init(struct wire_request *r);
 void wire_request_done(struct wire_request *r);
 /* `line` is what stands behind "> ". */
-void wire_request_add(struct wire_request *r, const char *line, const struct wire_vars *vars);
-void wire_request_add_raw(struct wire_request *r, const char *line, const struct wire_vars *vars);
+void wire_request_add(struct wire_request *r, const char *line, const struct match_vars *vars);
+void wire_request_add_raw(struct wire_request *r, const char *line, const struct match_vars *vars);
 /* Appends the whole request. */
 void wire_request_write(struct wire_request *r, const struct wire_usual *usual, struct buf *out);
 /* Appends `text` with its $-words replaced. */
-void wire_expand(const char *text, const struct wire_vars *vars, struct buf *out);
+void wire_expand(const char *text, const struct match_vars *vars, struct buf *out);
 /* "Name:" or "-Name" at the start of a line. */
 bool wire_is_header(const char *line);
 

@@ -1,5 +1,5 @@
-/* tests/wire/wire_match.c - see wire_match.h. */
-#include "tests/wire/wire_match.h"
+/* tests/lib/match.c - see match_json.h. */
+#include "tests/lib/match.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 
 struct match {
-    struct wire_vars *vars;
+    struct match_vars *vars;
     char *why;      /* 512 bytes */
     char path[256]; /* where we are, as a JSON pointer */
 };
 
-void wire_vars_clear(struct wire_vars *vars)
+void match_vars_clear(struct match_vars *vars)
 {
     for (int i = 0; i < 26; i++) {
         free(vars->value[i]);
@@ -21,7 +21,7 @@ void wire_vars_clear(struct wire_vars *vars)
     }
 }
 
-void wire_vars_set(struct wire_vars *vars, char letter, const char *text)
+void match_vars_set(struct match_vars *vars, char letter, const char *text)
 {
     char **slot = &vars->value[letter - 'A'];
     free(*slot);
@@ -103,7 +103,7 @@ static const char *skip_value(const char *p, int depth)
     }
 }
 
-bool wire_is_json(const char *text)
+bool match_is_json(const char *text)
 {
     const char *end = skip_value(blanks(text), 0);
     return end && !*blanks(end);
@@ -188,19 +188,19 @@ static bool is_var(const char *p)
     return p[0] == '$' && isupper((unsigned char)p[1]) && !isalnum((unsigned char)p[2]);
 }
 
-static bool match_var(struct wire_vars *vars, char letter, const char *text)
+static bool match_held(struct match_vars *vars, char letter, const char *text)
 {
     const char *held = vars->value[letter - 'A'];
     if (held)
         return strcmp(held, text) == 0;
-    wire_vars_set(vars, letter, text);
+    match_vars_set(vars, letter, text);
     return true;
 }
 
-bool wire_match_text(const char *pattern, const char *text, struct wire_vars *vars)
+bool match_text(const char *pattern, const char *text, struct match_vars *vars)
 {
     if (is_var(pattern) && !pattern[2])
-        return match_var(vars, pattern[1], text);
+        return match_held(vars, pattern[1], text);
     return glob(pattern, text);
 }
 
@@ -233,7 +233,7 @@ static const char *find_member(const char *object, const char *key, int *ret_cou
     return found;
 }
 
-static bool match_member(struct match *m, const char **pattern, const char *json)
+static bool match_named(struct match *m, const char **pattern, const char *json)
 {
     char *key = decode(*pattern);
     size_t path_n = strlen(m->path);
@@ -263,7 +263,7 @@ static bool match_object(struct match *m, const char **pattern, const char *json
             p = blanks(p + 3);
         } else if (*p != '"') {
             return differ(m, "(the pattern is no JSON)", json);
-        } else if (!match_member(m, &p, json)) {
+        } else if (!match_named(m, &p, json)) {
             return false;
         } else {
             named++;
@@ -345,7 +345,7 @@ static bool match_taken(struct match *m, const char **pattern, const char *json)
     *pattern += 2;
     const char *end = skip_value(json, 0);
     char *text = *json == '"' ? decode(json) : strndup(json, (size_t)(end - json));
-    bool ok = match_var(m->vars, letter, text);
+    bool ok = match_held(m->vars, letter, text);
     free(text);
     return ok || differ(m, m->vars->value[letter - 'A'], json);
 }
@@ -382,11 +382,11 @@ static bool match_value(struct match *m, const char **pattern, const char *json)
     }
 }
 
-bool wire_match(const char *pattern, const char *json, struct wire_vars *vars, char why[512])
+bool match_json(const char *pattern, const char *json, struct match_vars *vars, char why[512])
 {
     struct match m = {.vars = vars, .why = why};
     why[0] = 0;
-    if (!wire_is_json(json)) {
+    if (!match_is_json(json)) {
         snprintf(why, 512, "the reply is no JSON: %.200s", json);
         return false;
     }
@@ -399,10 +399,10 @@ bool wire_match(const char *pattern, const char *json, struct wire_vars *vars, c
     return false;
 }
 
-char *wire_member(const char *object, const char *key)
+char *match_member(const char *object, const char *key)
 {
     object = blanks(object);
-    if (*object != '{' || !wire_is_json(object))
+    if (*object != '{' || !match_is_json(object))
         return NULL;
     int count;
     const char *value = find_member(object, key, &count);

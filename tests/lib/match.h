@@ -1,4 +1,4 @@
-/* tests/wire/wire_match.h - compares a JSON reply with the pattern that a transcript gives.
+/* tests/lib/match.h - compares a JSON reply with the pattern that a transcript gives.
  *
  * A pattern is JSON in which
  *   *      stands for any value
@@ -8,26 +8,26 @@
  * Members may stand in any order. Numbers are compared as they are written, so 1.0 is not 1. This
  * is a reader of its own on purpose: it shares no code with what it judges.
  */
-#ifndef TENON_TESTS_WIRE_MATCH_H
-#define TENON_TESTS_WIRE_MATCH_H
+#ifndef TENON_TESTS_MATCH_H
+#define TENON_TESTS_MATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct wire_vars {
+struct match_vars {
     char *value[26]; /* of $A to $Z; a string's decoded text, else the raw JSON; NULL: not set */
 };
 
-void wire_vars_clear(struct wire_vars *vars);
-void wire_vars_set(struct wire_vars *vars, char letter, const char *text);
+void match_vars_clear(struct match_vars *vars);
+void match_vars_set(struct match_vars *vars, char letter, const char *text);
 
 /* Both texts end with NUL. false: `why` says what differs and where. */
-bool wire_match(const char *pattern, const char *json, struct wire_vars *vars, char why[512]);
+bool match_json(const char *pattern, const char *json, struct match_vars *vars, char why[512]);
 /* The same for a plain text, such as a header's value; a pattern "$X" takes or compares it. */
-bool wire_match_text(const char *pattern, const char *text, struct wire_vars *vars);
+bool match_text(const char *pattern, const char *text, struct match_vars *vars);
 /* One JSON value and nothing behind it. */
-bool wire_is_json(const char *text);
+bool match_is_json(const char *text);
 /* Raw text of a top-level member of an object, to be freed; NULL: none. */
-char *wire_member(const char *object, const char *key);
+char *match_member(const char *object, const char *key);
 
 #endif
