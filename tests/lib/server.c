@@ -19,7 +19,7 @@
 #define START_MS 10000
 #define STOP_MS  10000
 
-static int64_t now_ms(void)
+int64_t server_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -155,7 +155,7 @@ bool server_start(struct server *s, const char *config, const char *flags, bool 
     s->pid = fork();
     if (s->pid == 0)
         run_serve(s, config, flags, clock);
-    for (int64_t end = now_ms() + START_MS; now_ms() < end;) {
+    for (int64_t end = server_now_ms() + START_MS; server_now_ms() < end;) {
         if (read_port(s))
             return true;
         if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
@@ -173,7 +173,7 @@ bool server_stop(struct server *s)
     if (s->pid <= 0)
         return false;
     kill(s->pid, SIGTERM);
-    for (int64_t end = now_ms() + STOP_MS; now_ms() < end;) {
+    for (int64_t end = server_now_ms() + STOP_MS; server_now_ms() < end;) {
         int status;
         if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
             s->pid = 0;
@@ -207,20 +207,26 @@ int server_children(pid_t parent, pid_t *ret, int max)
     return n;
 }
 
-bool server_is_named(pid_t pid, const char *word)
+static bool is_keeper(pid_t pid)
 {
-    static const char *const files[] = {"comm", "cmdline"};
-    for (int i = 0; i < 2; i++) {
-        char path[64], text[512] = {0};
-        snprintf(path, sizeof path, "/proc/%d/%s", pid, files[i]);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-        if (fd >= 0)
-            close(fd);
-        if (n > 0 && memmem(text, (size_t)n, word, strlen(word)))
-            return true;
+    char path[64], name[64] = {0};
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && strstr(name, "keeper");
+}
+
+int server_workers(const struct server *s, pid_t *ret, int max)
+{
+    pid_t children[128];
+    int n = server_children(s->pid, children, 128), n_workers = 0;
+    for (int i = 0; i < n && n_workers < max; i++) {
+        if (!is_keeper(children[i]))
+            ret[n_workers++] = children[i];
     }
-    return false;
+    return n_workers;
 }
 
 /* Stopped first, so that no supervisor restarts a child in between. */
@@ -236,7 +242,7 @@ void server_kill(struct server *s)
     kill(s->pid, SIGKILL);
     waitpid(s->pid, NULL, 0);
     /* The children are orphans now; they are gone when their pids are. */
-    for (int64_t end = now_ms() + STOP_MS; now_ms() < end;) {
+    for (int64_t end = server_now_ms() + STOP_MS; server_now_ms() < end;) {
         int alive = 0;
         for (int i = 0; i < n; i++)
             alive += kill(children[i], 0) == 0;

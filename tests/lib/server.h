@@ -7,6 +7,7 @@
 #ifndef TENON_TESTS_SERVER_H
 #define TENON_TESTS_SERVER_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,7 +35,20 @@ void server_show_log(struct server *s);
 void server_remove(struct server *s); /* the temporary directory */
 /* Children of a process; returns how many. */
 int server_children(pid_t parent, pid_t *ret, int max);
-/* The name that a child goes by in its command line or comm ("worker", "keeper"), for choosing. */
-bool server_is_named(pid_t pid, const char *word);
+/* The workers among the server's children: all but the keeper. */
+int server_workers(const struct server *s, pid_t *ret, int max);
+int64_t server_now_ms(void);
+
+/* Looks at a condition every few milliseconds until it holds, for at most 10 s; its last value. */
+#define SERVER_WAIT_MS         10000
+#define server_wait(condition) server_wait_ms(condition, SERVER_WAIT_MS)
+#define server_wait_ms(condition, ms)                             \
+    ({                                                            \
+        int64_t until = server_now_ms() + (ms);                   \
+        bool holds;                                               \
+        while (!(holds = (condition)) && server_now_ms() < until) \
+            poll(NULL, 0, 2);                                     \
+        holds;                                                    \
+    })
 
 #endif
