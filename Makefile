@@ -111,6 +111,9 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
+# tests/bench/x.c: built by tests/bench/run
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 .PHONY: check-wire check-multi
 check-wire: $(B)/tenon $(B)/tests/wire/run_wire ## the transcripts of tests/wire/ against a server
 	@TENON=$(B)/tenon tests/run $(B)/wire.log $(B)/tests/wire/run_wire
