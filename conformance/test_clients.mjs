@@ -139,6 +139,16 @@ async function sdkSession(revision, proposal, structured) {
     assert.equal((await call(client, 'get_countries', { id: row.code })).isError, true);
     await assert.rejects(client.readResource({ uri: `db://geo/countries/${row.code}` }), { code: -32002 });
   });
+  if (structured) {
+    await test(say('TL-11 what tools return fits their outputSchema'), async () => {
+      await pages((params) => client.listTools(params), 'tools'); // from now on the SDK checks results
+      for (const table of tableNames) {
+        const { rows } = (await call(client, `search_${table}`, { limit: 25 })).structuredContent;
+        assert.equal(rows.length, 25);
+        for (const found of rows) await call(client, `get_${table}`, { id: found.code });
+      }
+    });
+  }
   await test(say('unknown tool and bad arguments are -32602'), async () => {
     await assert.rejects(call(client, 'no_such_tool', {}), { code: -32602 });
     await assert.rejects(call(client, 'get_countries', { id: 7 }), { code: -32602 });

@@ -121,6 +121,37 @@ static void a_second_server_is_refused(struct server *s)
     mcp_close(&c);
 }
 
+/* Local addresses of listening sockets on this port, other than 127.0.0.1. */
+static int listens_elsewhere(uint16_t port, int *ret_here)
+{
+    static const char *const files[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    int elsewhere = 0;
+    for (int i = 0; i < 2; i++) {
+        FILE *f = fopen(files[i], "r");
+        char line[256], address[40];
+        unsigned local, state;
+        while (f && fgets(line, sizeof line, f)) {
+            if (sscanf(line, " %*d: %39[0-9A-F]:%x %*[0-9A-F]:%*x %x", address, &local, &state) !=
+                    3 ||
+                local != port || state != 0x0A)
+                continue;
+            bool here = strcmp(address, "0100007F") == 0;
+            *ret_here += here;
+            elsewhere += !here;
+        }
+        if (f)
+            fclose(f);
+    }
+    return elsewhere;
+}
+
+static void it_listens_on_loopback_only(struct server *s)
+{
+    int here = 0;
+    int elsewhere = listens_elsewhere(s->port, &here);
+    tap_ok(here > 0 && elsewhere == 0, "T-04 it listens on 127.0.0.1 and nowhere else");
+}
+
 static void an_idle_worker_that_dies_is_replaced(struct server *s)
 {
     pid_t before[4], after[4];
@@ -158,9 +189,12 @@ static void damaged_data_is_told(struct server *s)
 int main(void)
 {
     struct server s;
-    void (*const tests[])(struct server *) = {
-        cli_commits_are_seen, stdio_runs_beside, a_second_server_is_refused,
-        an_idle_worker_that_dies_is_replaced, damaged_data_is_told};
+    void (*const tests[])(struct server *) = {cli_commits_are_seen,
+                                              stdio_runs_beside,
+                                              a_second_server_is_refused,
+                                              it_listens_on_loopback_only,
+                                              an_idle_worker_that_dies_is_replaced,
+                                              damaged_data_is_told};
     bool ready = server_dir(&s) && server_sh(&s, "bash tests/wire/fixture.bash") == 0 &&
                  server_start(&s, NULL, NULL, false);
     if (tap_ok(ready, "a server with two workers starts")) {

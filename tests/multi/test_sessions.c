@@ -82,7 +82,7 @@ static void a_session_survives_restarts(struct server *s)
     mcp_close(&newer);
     bool ok = made && server_stop(s) && start(s) && is_as_before(s->port, older.session, true) &&
               is_as_before(s->port, newer.session, false);
-    tap_ok(ok, "C-047 a session survives an orderly restart, with its revision");
+    tap_ok(ok, "C-047 L-20 a session survives an orderly restart, with its revision");
     server_kill(s);
     ok = start(s) && is_as_before(s->port, older.session, true) &&
          is_as_before(s->port, newer.session, false);
@@ -228,7 +228,7 @@ static void ids_differ(struct server *s)
     qsort(ids, (size_t)made, sizeof ids[0], compare_ids);
     for (int i = 1; i < made; i++)
         same += strcmp(ids[i - 1], ids[i]) == 0;
-    tap_ok(made == N && same == 0, "S-02 %d session ids, %d equal", made, same);
+    tap_ok(made == N && same == 0, "S-02 S-12 %d session ids, %d equal", made, same);
     tap_ok(plain && strlen(ids[0]) >= 22,
            "S-03 ids are visible ASCII and long enough for 128 bits");
 }
