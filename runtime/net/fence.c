@@ -24,9 +24,9 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "net/chunked.h"
 #include "net/deadline.h"
-#include "net/head.h"
+#include "net/exchange.h"
+#include "net/head_read.h"
 #include "net/listener.h"
 #include "net/loop.h"
 #include "net/reply.h"
@@ -44,42 +44,30 @@
 enum phase { RESTING, BODY, RUNNING, ANSWERED, SENDING, DISCARDING };
 
 struct conn {
-    struct deadline deadline; /* first: see conn_of_deadline */
+    struct deadline deadline; /* first: see on_deadline */
+    struct exchange exchange;
     struct fence *fence;
     struct lws *wsi;
     const struct net_address *address;
     enum phase phase;
     bool last; /* closes after this reply */
     struct http_plan plan;
-    struct call *call; /* BODY until the reply is written */
-    struct chunked chunked;
-    struct buf raw; /* a chunked body so far */
-    char *body;     /* in the call's arena, when the length is known */
-    size_t body_n;
     size_t discarded;
-};
-
-/* What `call->transport` points to, in the call's arena: it outlives the connection. */
-struct exchange {
-    struct fence *fence;
-    struct conn *conn; /* NULL: the client went away */
 };
 
 struct fence {
     const struct net_config *config;
     struct loop *loop;
-    struct core *core;
+    struct calls *calls;
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct listener **listeners;
     struct deadline_queue head, body, rest, send, linger;
-    unsigned n_conns, n_calls, n_listeners;
-    bool stopping, closed; /* closed: only calls that core still holds point here */
+    unsigned n_conns, n_listeners;
+    bool stopping;
     int64_t stop_at_ms;
-    struct http_head seen; /* of the request being judged; its texts are in `text` */
-    char *text;
-    size_t text_n;
-    struct buf out; /* the reply being written, behind LWS_PRE */
+    struct head_reader reader; /* its head: of the request being judged */
+    struct buf out;            /* the reply being written, behind LWS_PRE */
 };
 
 /* ---- Connections and their deadlines ----------------------------------------------------------*/
@@ -99,32 +87,9 @@ static void on_deadline(struct deadline *deadline)
     kill_conn((struct conn *)deadline);
 }
 
-/* Frees the call, or leaves it to core: then `finish` frees it. */
-static void let_go_of_call(struct conn *conn)
-{
-    if (!conn->call)
-        return;
-    if (conn->phase == RUNNING) {
-        conn->call->orphaned = true;
-        ((struct exchange *)conn->call->transport)->conn = NULL;
-    } else {
-        call_free(conn->call);
-    }
-    conn->call = NULL;
-}
-
-static void end_request(struct conn *conn)
-{
-    let_go_of_call(conn);
-    buf_done(&conn->raw);
-    conn->chunked = (struct chunked){0};
-    conn->body = NULL;
-    conn->body_n = 0;
-}
-
 static void free_conn(struct conn *conn)
 {
-    end_request(conn);
+    exchange_end(&conn->exchange);
     deadline_clear(&conn->deadline);
     conn->fence->n_conns--;
     free(conn);
@@ -138,7 +103,7 @@ static void on_accepted(void *ctx, int fd, const struct net_address *address)
         close(fd);
         return;
     }
-    *conn = (struct conn){.fence = fence, .address = address, .phase = RESTING};
+    *conn = (struct conn){.exchange.calls = fence->calls, .fence = fence, .address = address};
     conn->wsi = lws_adopt_socket_vhost(fence->vhost, fd);
     if (!conn->wsi) {
         free(conn);
@@ -172,12 +137,15 @@ static int write_reply(struct conn *conn, const struct reply *reply)
 /* ---- Refusing: answer, then read and drop what still comes ------------------------------------*/
 
 /* Whether libwebsockets will go on to read a body: it takes the length by atoll, and a POST, PUT or
- * PATCH without one to have 100 MiB. */
+ * PATCH without one to have 100 MiB. In no other case may a connection wait for more: it would be
+ * in a state in which libwebsockets never reads, and spin when the client leaves (K2). */
 static bool is_body_read(const struct http_head *head)
 {
-    if (head->content_length.p && head->content_length.n < 31)
-        return atoll(head->content_length.p) >= 0;
-    return head->method == HTTP_POST || head->transfer_encoding.p;
+    if (head->content_length.p && head->content_length.n < 31) {
+        long long n = atoll(head->content_length.p);
+        return n > 0 || (n == 0 && head->method == HTTP_POST);
+    }
+    return head->method == HTTP_POST || (head->method == HTTP_OTHER && head->transfer_encoding.p);
 }
 
 static int discard_rest(struct conn *conn)
@@ -193,7 +161,7 @@ static int discard_rest(struct conn *conn)
 static int refuse(struct conn *conn, int err, bool body_follows)
 {
     struct buf body = {0};
-    const struct http_head *head = &conn->fence->seen;
+    const struct http_head *head = &conn->fence->reader.head;
     struct reply reply = {
         .status = err_http_status(err),
         .close = true,
@@ -205,189 +173,43 @@ static int refuse(struct conn *conn, int err, bool body_follows)
     reply.body = buf_str(&body);
     int failed = write_reply(conn, &reply);
     buf_done(&body);
-    end_request(conn);
+    exchange_end(&conn->exchange);
     return failed || !body_follows ? -1 : discard_rest(conn);
-}
-
-/* ---- Reading the head -------------------------------------------------------------------------*/
-
-static const struct {
-    enum lws_token_indexes token;
-    size_t offset;
-} known_headers[] = {
-    {WSI_TOKEN_HOST, offsetof(struct http_head, host)},
-    {WSI_TOKEN_ORIGIN, offsetof(struct http_head, origin)},
-    {WSI_TOKEN_HTTP_ACCEPT, offsetof(struct http_head, accept)},
-    {WSI_TOKEN_HTTP_CONTENT_TYPE, offsetof(struct http_head, content_type)},
-    {WSI_TOKEN_HTTP_CONTENT_LENGTH, offsetof(struct http_head, content_length)},
-    {WSI_TOKEN_HTTP_TRANSFER_ENCODING, offsetof(struct http_head, transfer_encoding)},
-    {WSI_TOKEN_HTTP_EXPECT, offsetof(struct http_head, expect)},
-    {WSI_TOKEN_CONNECTION, offsetof(struct http_head, connection)},
-};
-
-/* Stored by libwebsockets in lower case, with the colon. */
-static const struct {
-    struct str name;
-    size_t offset;
-} custom_headers[] = {
-    {STR_INIT("mcp-session-id:"), offsetof(struct http_head, session_id)},
-    {STR_INIT("mcp-protocol-version:"), offsetof(struct http_head, version)},
-};
-
-static struct str *member(struct http_head *head, size_t offset)
-{
-    return (struct str *)((char *)head + offset);
-}
-
-/* Room for a value of n bytes and its zero; all values of a head fit, since libwebsockets keeps no
- * more than HTTP_HEADER_BYTES of it. */
-static char *text_room(struct fence *fence, int n)
-{
-    if (n < 0 || fence->text_n + (size_t)n + 1 > 2 * HTTP_HEADER_BYTES)
-        return NULL;
-    char *room = fence->text + fence->text_n;
-    fence->text_n += (size_t)n + 1;
-    return room;
-}
-
-/* Leading blanks are gone already, trailing ones are not. */
-static struct str trimmed(char *text, int n)
-{
-    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'))
-        n--;
-    text[n] = 0;
-    return (struct str){text, (uint32_t)n};
-}
-
-static void read_known(struct fence *fence, struct lws *wsi, size_t i)
-{
-    int n = lws_hdr_total_length(wsi, known_headers[i].token);
-    char *room = n > 0 ? text_room(fence, n) : NULL;
-    if (room && (n = lws_hdr_copy(wsi, room, n + 1, known_headers[i].token)) >= 0)
-        *member(&fence->seen, known_headers[i].offset) = trimmed(room, n);
-}
-
-static void read_custom(struct fence *fence, struct lws *wsi, size_t i)
-{
-    const struct str name = custom_headers[i].name;
-    int n = lws_hdr_custom_length(wsi, name.p, (int)name.n);
-    char *room = n >= 0 ? text_room(fence, n) : NULL;
-    if (room && (n = lws_hdr_custom_copy(wsi, room, n + 1, name.p, (int)name.n)) >= 0)
-        *member(&fence->seen, custom_headers[i].offset) = trimmed(room, n);
-}
-
-static enum http_method method_of(int lws_method)
-{
-    static const enum http_method methods[] = {
-        [LWSHUMETH_GET] = HTTP_GET,         [LWSHUMETH_POST] = HTTP_POST,
-        [LWSHUMETH_OPTIONS] = HTTP_OPTIONS, [LWSHUMETH_PUT] = HTTP_OTHER,
-        [LWSHUMETH_PATCH] = HTTP_OTHER,     [LWSHUMETH_DELETE] = HTTP_DELETE,
-        [LWSHUMETH_CONNECT] = HTTP_OTHER,   [LWSHUMETH_HEAD] = HTTP_HEAD,
-        [LWSHUMETH_COLON_PATH] = HTTP_OTHER};
-    size_t n = sizeof methods / sizeof *methods;
-    return lws_method >= 0 && (size_t)lws_method < n ? methods[lws_method] : HTTP_OTHER;
-}
-
-static bool is_http10(struct lws *wsi)
-{
-    char version[16];
-    return lws_hdr_copy(wsi, version, sizeof version, WSI_TOKEN_HTTP) <= 0 ||
-           strncmp(version, "HTTP/1.1", 8) != 0;
-}
-
-static void read_head(struct fence *fence, struct lws *wsi)
-{
-    char *path = NULL;
-    int path_n = 0;
-    fence->text_n = 0;
-    fence->seen = (struct http_head){0};
-    fence->seen.method = method_of(lws_http_get_uri_and_method(wsi, &path, &path_n));
-    fence->seen.path = (struct str){path, (uint32_t)path_n};
-    fence->seen.http10 = is_http10(wsi);
-    for (size_t i = 0; i < sizeof known_headers / sizeof *known_headers; i++)
-        read_known(fence, wsi, i);
-    for (size_t i = 0; i < sizeof custom_headers / sizeof *custom_headers; i++)
-        read_custom(fence, wsi, i);
 }
 
 /* ---- From head to call ------------------------------------------------------------------------*/
 
-static void finish(struct call *call)
+static void on_answered(struct exchange *exchange)
 {
-    struct exchange *exchange = call->transport;
-    struct fence *fence = exchange->fence;
-    struct conn *conn = exchange->conn;
-    fence->n_calls--;
-    if (conn) {
-        conn->phase = ANSWERED;
-        lws_callback_on_writable(conn->wsi);
-        return;
-    }
-    call_free(call);
-    if (fence->closed && !fence->n_calls)
-        free(fence);
+    struct conn *conn = (struct conn *)((char *)exchange - offsetof(struct conn, exchange));
+    conn->phase = ANSWERED;
+    lws_callback_on_writable(conn->wsi);
 }
 
-static bool copy_present(struct arena *arena, struct str value, struct str *ret)
+static int begin_exchange(struct conn *conn)
 {
-    if (!value.p)
-        return true;
-    *ret = arena_str(arena, value);
-    return ret->p;
-}
-
-static bool fill_call(struct conn *conn, struct call *call)
-{
-    const struct http_head *head = &conn->fence->seen;
-    struct exchange *exchange = arena_alloc(&call->arena, sizeof *exchange);
-    if (!exchange)
-        return false;
-    *exchange = (struct exchange){conn->fence, conn};
-    call->transport = exchange;
-    call->finish = finish;
-    call->in.verb = head->method == HTTP_DELETE ? CALL_DELETE : CALL_POST;
-    call->in.profile = conn->plan.profile;
-    call->in.accepts_json = conn->plan.accepts_json;
-    call->in.accepts_sse = conn->plan.accepts_sse;
-    call->in.user = STR("");
-    /* the reply needs it after the head is gone */
-    return copy_present(&call->arena, conn->plan.allowed_origin, &conn->plan.allowed_origin) &&
-           copy_present(&call->arena, head->session_id, &call->in.session_id) &&
-           copy_present(&call->arena, head->version, &call->in.version);
-}
-
-static int make_call(struct conn *conn)
-{
-    conn->call = call_new(conn->fence->core);
-    if (!conn->call)
-        return ERR_NO_MEMORY;
-    if (!fill_call(conn, conn->call))
-        return ERR_NO_MEMORY;
-    if (conn->plan.chunked) {
-        conn->raw.limit = conn->fence->config->body_limit_bytes;
-        return 0;
-    }
-    conn->body = arena_alloc(&conn->call->arena, conn->plan.body_bytes + JSON_PADDING_BYTES);
-    return conn->body ? 0 : ERR_NO_MEMORY;
+    int err = exchange_begin(&conn->exchange, &conn->fence->reader.head, &conn->plan);
+    if (!err) /* the reply needs it after the head is gone */
+        conn->plan.allowed_origin = conn->exchange.allowed_origin;
+    return err;
 }
 
 static void run_call(struct conn *conn)
 {
     deadline_clear(&conn->deadline);
     conn->phase = RUNNING;
-    conn->fence->n_calls++;
-    core_handle(conn->fence->core, conn->call);
+    conn->discarded = 0;
+    exchange_run(&conn->exchange);
 }
 
 static int send_continue(struct conn *conn)
 {
-    unsigned char text[LWS_PRE + 32];
     static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    memcpy(text + LWS_PRE, line, sizeof line - 1);
-    return lws_write(conn->wsi, text + LWS_PRE, sizeof line - 1,
-                     LWS_WRITE_HTTP_HEADERS_CONTINUATION) < 0
-               ? -1
-               : 0;
+    unsigned char text[LWS_PRE + sizeof line];
+    memcpy(text + LWS_PRE, line, sizeof line);
+    int n =
+        lws_write(conn->wsi, text + LWS_PRE, sizeof line - 1, LWS_WRITE_HTTP_HEADERS_CONTINUATION);
+    return n < 0 ? -1 : 0;
 }
 
 static int answer_preflight(struct conn *conn)
@@ -399,12 +221,17 @@ static int answer_preflight(struct conn *conn)
         .allow = conn->plan.allow,
         .allowed_origin = conn->plan.allowed_origin,
     };
-    bool body_follows = conn->plan.body_bytes || conn->plan.chunked;
+    bool body_follows = is_body_read(&conn->fence->reader.head);
     return write_reply(conn, &reply) || !body_follows ? -1 : discard_rest(conn);
 }
 
 /* ---- Callbacks --------------------------------------------------------------------------------
  * They return what libwebsockets wants: 0 to go on, -1 to close. */
+
+static int judge(struct conn *conn)
+{
+    return head_judge(conn->fence->config, conn->address, &conn->fence->reader.head, &conn->plan);
+}
 
 /* First word of every request. A DELETE for core is taken here, because only so does the
  * connection stay in a state in which libwebsockets reads and notices that the client leaves (K2);
@@ -413,24 +240,16 @@ static int on_access(struct conn *conn, void *in, size_t len)
 {
     struct lws_process_html_args *args = in;
     (void)len;
-    if (conn->phase != RESTING) {
-        /* a second request while the first is under way (rule 6) */
-        args->final = 1;
-        kill_conn(conn);
-        return 0;
-    }
-    read_head(conn->fence, conn->wsi);
-    if (conn->fence->seen.method != HTTP_DELETE)
-        return 0;
-    int err = head_judge(conn->fence->config, conn->address, &conn->fence->seen, &conn->plan);
-    if (err < 0)
-        return 0; /* on_head finds the same */
-    if (make_call(conn) < 0) {
-        args->final = 1;
-        kill_conn(conn);
-        return 0;
+    if (conn->phase == RESTING) {
+        head_read(&conn->fence->reader, conn->wsi);
+        if (conn->fence->reader.head.method != HTTP_DELETE || judge(conn) < 0)
+            return 0;
     }
     args->final = 1;
+    if (conn->phase != RESTING || begin_exchange(conn) < 0) {
+        kill_conn(conn); /* a second request while the first is under way (rule 6) */
+        return 0;
+    }
     conn->last = true; /* every reply but those to POST ends with the connection (rule 7) */
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0);
     run_call(conn);
@@ -439,22 +258,21 @@ static int on_access(struct conn *conn, void *in, size_t len)
 
 static int on_head(struct conn *conn, void *in, size_t len)
 {
-    struct fence *fence = conn->fence;
     (void)in;
     (void)len;
     if (conn->phase != RESTING)
         return -1;
-    int err = head_judge(fence->config, conn->address, &fence->seen, &conn->plan);
+    int err = judge(conn);
     if (err < 0)
-        return refuse(conn, err, is_body_read(&fence->seen));
+        return refuse(conn, err, is_body_read(&conn->fence->reader.head));
     if (conn->plan.preflight)
         return answer_preflight(conn);
-    conn->phase = BODY;
-    conn->last = conn->plan.close || conn->plan.chunked || fence->stopping;
-    err = make_call(conn);
+    err = begin_exchange(conn);
     if (err < 0)
         return refuse(conn, err, true);
-    wait_in(conn, &fence->body);
+    conn->phase = BODY;
+    conn->last = conn->plan.close || conn->plan.chunked;
+    wait_in(conn, &conn->fence->body);
     return conn->plan.wants_continue ? send_continue(conn) : 0;
 }
 
@@ -464,46 +282,15 @@ static int discard(struct conn *conn, size_t n)
     return conn->discarded > HTTP_DISCARD_BYTES ? -1 : 0;
 }
 
-static int begin_call(struct conn *conn, char *body, size_t n)
-{
-    memset(body + n, 0, JSON_PADDING_BYTES);
-    conn->call->in.body = (struct str){body, (uint32_t)n};
-    run_call(conn);
-    return 0;
-}
-
-static int end_chunked(struct conn *conn)
-{
-    size_t n = conn->raw.n;
-    char *body = arena_alloc(&conn->call->arena, n + JSON_PADDING_BYTES);
-    if (!body)
-        return refuse(conn, ERR_NO_MEMORY, true);
-    if (n)
-        memcpy(body, conn->raw.p, n);
-    buf_done(&conn->raw);
-    return begin_call(conn, body, n);
-}
-
-static int take_chunked(struct conn *conn, struct str piece)
-{
-    uint32_t used = 0;
-    int done = chunked_feed(&conn->chunked, piece, &conn->raw, &used);
-    if (done < 0)
-        return refuse(conn, done, true);
-    return done ? end_chunked(conn) : 0;
-}
-
 static int on_body(struct conn *conn, void *in, size_t len)
 {
     if (conn->phase != BODY)
         return discard(conn, len);
-    if (conn->plan.chunked)
-        return take_chunked(conn, (struct str){in, (uint32_t)len});
-    if (len > conn->plan.body_bytes - conn->body_n)
-        return -1; /* more than was announced: a fault of libwebsockets */
-    if (len)
-        memcpy(conn->body + conn->body_n, in, len);
-    conn->body_n += len;
+    int done = exchange_body(&conn->exchange, (struct str){in, (uint32_t)len});
+    if (done < 0)
+        return refuse(conn, done, true);
+    if (done)
+        run_call(conn);
     return 0;
 }
 
@@ -515,9 +302,10 @@ static int on_body_complete(struct conn *conn, void *in, size_t len)
     (void)len;
     switch (conn->phase) {
     case BODY:
-        if (conn->plan.chunked || conn->body_n != conn->plan.body_bytes)
+        if (!exchange_is_whole(&conn->exchange))
             return -1;
-        return begin_call(conn, conn->body, conn->body_n);
+        run_call(conn);
+        return 0;
     case ANSWERED:
         conn->last = true;
         return 0;
@@ -542,7 +330,7 @@ static int complete(struct conn *conn)
 static int send_answer(struct conn *conn)
 {
     struct fence *fence = conn->fence;
-    const struct call_answer *answer = &conn->call->out;
+    const struct call_answer *answer = &conn->exchange.call->out;
     conn->last |= fence->stopping || !lws_service_adjust_timeout(fence->context, 1, 0);
     const struct reply reply = {
         .status = answer->http_status,
@@ -553,7 +341,7 @@ static int send_answer(struct conn *conn)
     };
     conn->phase = SENDING;
     int failed = write_reply(conn, &reply);
-    end_request(conn);
+    exchange_end(&conn->exchange);
     return failed;
 }
 
@@ -694,7 +482,7 @@ static void stop_if_done(struct fence *fence, int64_t now_ms)
 {
     if (!fence->stopping)
         return;
-    if ((!fence->n_conns && !fence->n_calls) || now_ms >= fence->stop_at_ms)
+    if ((!fence->n_conns && !fence->calls->n_running) || now_ms >= fence->stop_at_ms)
         loop_stop(fence->loop);
 }
 
@@ -732,11 +520,13 @@ int fence_open(const struct net_config *config, struct loop *loop, struct core *
     struct fence *fence = calloc(1, sizeof *fence);
     if (!fence)
         return ERR_NO_MEMORY;
-    *fence = (struct fence){.config = config, .loop = loop, .core = core};
+    *fence = (struct fence){.config = config, .loop = loop};
     set_deadlines(fence);
-    fence->text = malloc(2 * HTTP_HEADER_BYTES);
+    fence->calls = calls_new(core, config->body_limit_bytes, on_answered);
     fence->listeners = calloc(config->n_listen, sizeof *fence->listeners);
-    int err = fence->text && fence->listeners ? open_context(fence) : ERR_NO_MEMORY;
+    int err = fence->calls && fence->listeners ? head_reader_init(&fence->reader) : ERR_NO_MEMORY;
+    if (!err)
+        err = open_context(fence);
     if (!err)
         err = open_vhost(fence);
     if (err) {
@@ -785,20 +575,9 @@ void fence_close(struct fence *fence)
         lws_context_destroy(fence->context);
         fence->context = NULL;
     }
+    calls_close(fence->calls);
+    head_reader_done(&fence->reader);
     buf_done(&fence->out);
     free(fence->listeners);
-    free(fence->text);
-    fence->closed = true;
-    if (!fence->n_calls)
-        free(fence);
-}
-
-unsigned fence_connections(const struct fence *fence)
-{
-    return fence->n_conns;
-}
-
-unsigned fence_calls(const struct fence *fence)
-{
-    return fence->n_calls;
+    free(fence);
 }

@@ -23,8 +23,4 @@ void fence_stop(struct fence *fence, int64_t grace_ms);
 /* Cuts what is left. Calls that core still holds are freed when they finish. */
 void fence_close(struct fence *fence);
 
-/* For tests: how many connections are open, and how many calls core holds. */
-unsigned fence_connections(const struct fence *fence);
-unsigned fence_calls(const struct fence *fence);
-
 #endif

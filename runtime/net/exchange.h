@@ -1,0 +1,54 @@
+/* net/exchange.h - one request of an HTTP connection as a call of core: body in, answer out.
+ *
+ * Part of its connection, which it may lose: when the client goes away while core works, the call
+ * goes on as an orphan and is freed when core finishes it, even after the server has closed. Knows
+ * nothing of libwebsockets.
+ */
+#ifndef TENON_NET_EXCHANGE_H
+#define TENON_NET_EXCHANGE_H
+
+#include "net/chunked.h"
+#include "net/head.h"
+
+struct exchange;
+
+/* All calls of a worker that came by HTTP. */
+struct calls {
+    struct core *core;
+    size_t body_limit;
+    void (*answered)(struct exchange *exchange); /* core has finished its call */
+    unsigned n_running;                          /* orphans too */
+    bool closed;                                 /* goes away with the last orphan */
+};
+
+/* NULL: no memory. */
+struct calls *calls_new(struct core *core, size_t body_limit,
+                        void (*answered)(struct exchange *exchange));
+void calls_close(struct calls *calls);
+
+/* Zeroed but for `calls` is ready. */
+struct exchange {
+    struct calls *calls;
+    struct call *call; /* NULL: none */
+    bool running;      /* core has it */
+    bool is_chunked;
+    struct chunked chunked;
+    struct buf raw; /* a chunked body so far */
+    char *body;     /* in the call's arena, when the length is known */
+    size_t body_n, body_bytes;
+    struct str allowed_origin; /* of the plan, copied */
+};
+
+/* Makes the call from an accepted head. 0 or ERR_NO_MEMORY. */
+int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan);
+/* A piece of the body. 0: go on; 1: a chunked body is complete; ERR_BAD_FRAMING, ERR_TOO_LARGE,
+ * ERR_NO_MEMORY. */
+int exchange_body(struct exchange *x, struct str piece);
+/* A body of known length has come completely. */
+bool exchange_is_whole(const struct exchange *x);
+/* Hands the call to core, which may answer before this returns. */
+void exchange_run(struct exchange *x);
+/* Frees the call, or leaves it to core as an orphan; ready for the next. */
+void exchange_end(struct exchange *x);
+
+#endif
