@@ -81,4 +81,32 @@ refused "no address of this machine" 1 "192.0.2.1" serve --data d --listen 192.0
 echo >file
 refused "a data directory that is a file" 1 "file" serve --data file --listen 127.0.0.1:0
 refused "import into it" 1 "file" import --data file geo.places rows.ndjson
+
+# ---- a database that is damaged, foreign, full or not to be written
+cp -r d cut && truncate -s 8192 cut/data.mdb
+refused "a data file cut short" 1 "data.mdb is damaged" serve --data cut --listen 127.0.0.1:0
+refused "export from it" 1 "data.mdb is damaged" export --data cut geo.places
+cp -r d noise && head -c 20000 /dev/zero | tr '\0' x >noise/data.mdb
+refused "a data file of something else" 1 "not a file of this program" serve --data noise --listen 127.0.0.1:0
+cp -r d emptied && : >emptied/data.mdb
+refused "a data file cut to nothing" 1 "the file is empty" serve --data emptied --listen 127.0.0.1:0
+
+# as somebody who may not write: the superuser always may
+as_nobody() {
+    if [ "$(id -u)" -eq 0 ]; then setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; else "$@"; fi
+}
+cp "$TENON" ./tenon && chmod 755 . tenon
+cp -r d locked && chmod 500 locked && chmod 400 locked/*
+[ "$(id -u)" -eq 0 ] && chown -R 65534:65534 locked
+out=$(as_nobody timeout 20 ./tenon serve --data locked --listen 127.0.0.1:0 2>&1)
+is "$?" 1 "a read-only data directory: status"
+has "$out" "Permission denied" "a read-only data directory: message"
+chmod 700 locked
+
+seq -f '{"id": "%.0f", "name": "a row that takes its room on the disk, as rows do"}' 1 60000 >many.ndjson
+full() { (trap '' XFSZ; ulimit -f 9000; "$@" 2>&1); } # files of at most 9 MB
+out=$(full "$TENON" import --data d geo.places many.ndjson)
+is "$?" 1 "an import that finds no room: status"
+has "$out" "nothing was imported" "an import that finds no room: message"
+is "$("$TENON" export --data d geo.places --format ndjson)" '{"id":"a","name":"A"}' "and the rows are as before"
 plan
