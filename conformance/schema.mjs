@@ -39,11 +39,12 @@ export class Judge {
   }
 
   checkAnswer(answer, method) {
+    // the envelopes were renamed in 2025-11-25
     if ('error' in answer) {
-      this.check('JSONRPCError', answer);
+      this.check(this.definitions.JSONRPCErrorResponse ? 'JSONRPCErrorResponse' : 'JSONRPCError', answer);
       return;
     }
-    this.check('JSONRPCResponse', answer);
+    this.check(this.definitions.JSONRPCResultResponse ? 'JSONRPCResultResponse' : 'JSONRPCResponse', answer);
     if (!this.results.has(method)) throw new Error(`a result for ${method}, which ${this.revision} lacks`);
     this.check(this.results.get(method), answer.result);
   }

@@ -168,6 +168,14 @@ bool server_start(struct server *s, const char *config, const char *flags, bool 
     return false;
 }
 
+/* Of a server built with ASan and UBSan: also a worker that was restarted shows here. */
+static bool sanitizer_complained(const struct server *s)
+{
+    char command[200];
+    snprintf(command, sizeof command, "grep -qE 'Sanitizer|runtime error' %s/log", s->dir);
+    return system(command) == 0;
+}
+
 bool server_stop(struct server *s)
 {
     if (s->pid <= 0)
@@ -177,7 +185,7 @@ bool server_stop(struct server *s)
         int status;
         if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
             s->pid = 0;
-            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+            return WIFEXITED(status) && WEXITSTATUS(status) == 0 && !sanitizer_complained(s);
         }
         pause_ms(2);
     }

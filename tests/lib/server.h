@@ -29,7 +29,8 @@ int server_sh(struct server *s, const char *command);
  * words or NULL, blank-separated. With `clock` the server follows server_set_clock. */
 bool server_start(struct server *s, const char *config, const char *flags, bool clock);
 void server_set_clock(struct server *s, int64_t ms_ahead);
-bool server_stop(struct server *s); /* SIGTERM; true: it ended with status 0 within 10 s */
+/* SIGTERM; true: it ended with status 0 within 10 s, and no sanitizer has complained in its log. */
+bool server_stop(struct server *s);
 void server_kill(struct server *s); /* SIGKILL to the supervisor and all its children at once */
 void server_show_log(struct server *s);
 void server_remove(struct server *s); /* the temporary directory */
