@@ -181,7 +181,7 @@ static bool set_number(struct json_parse *parse, struct json *node)
         long long i = strtoll(raw.p, NULL, 10);
         node->is_int = errno == 0;
         node->v.num.i = errno == 0 ? i : 0;
-    } else if (fabs(d) <= 9007199254740992.0 && d == trunc(d)) {
+    } else if (fabs(d) < 9007199254740992.0 && d == trunc(d)) {
         node->is_int = true;
         node->v.num.i = (int64_t)d;
     }
