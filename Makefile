@@ -132,8 +132,8 @@ $(B)/tests/fuzz/replay/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/libc
 
 .PHONY: check check-build check-tests
 check: deps ## everything that can be tested on this machine; closes with one line
-	@$(MAKE) --no-print-directory check-build VARIANT=release && \
-	$(MAKE) --no-print-directory check-build VARIANT=asan || \
+	@$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=release && \
+	$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
 check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS)
