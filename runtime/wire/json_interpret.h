@@ -28,6 +28,9 @@ const char *wire_read_object(struct reader *r, const char *p, const struct wire_
 /* p at a member's name; returns the position of its value, *ret_row is NULL for an unknown name. */
 const char *wire_read_key(struct reader *r, const char *p, const struct wire_message *m,
                           const struct wire_row **ret_row);
+/* wire_parse, knowing some values of the text to be valid. */
+int wire_parse_known(const struct wire_type *type, struct str text, const struct str *known,
+                     uint32_t n_known, struct arena *arena, void *ret, struct wire_fault *fault);
 /* Is the validated value [p, end) equal to a literal of a table? */
 bool wire_is_literal(const char *p, const char *end, const char *literal);
 

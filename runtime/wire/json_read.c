@@ -416,36 +416,43 @@ COLD static int verdict(struct reader *r, struct str text)
     return err;
 }
 
-static int read_text_by(const struct wire_type *type, struct str text, struct arena *arena,
-                        char *out, struct wire_fault *fault)
+static int read_text_by(struct reader *r, const struct wire_type *type, struct str text, char *out,
+                        struct wire_fault *fault)
 {
     struct wire_fault spare;
-    struct reader r = {.arena = arena};
-    const char *p = scan_begin(&r.scan, text, fault, &spare);
+    const char *p = scan_begin(&r->scan, text, fault, &spare);
     if (p)
-        p = is_struct(type) ? wire_read_object(&r, p, type->of.message, out)
-                            : read_value(&r, p, type, out);
-    if (p && scan_finish(&r.scan, p))
+        p = is_struct(type) ? wire_read_object(r, p, type->of.message, out)
+                            : read_value(r, p, type, out);
+    if (p && scan_finish(&r->scan, p))
         return 0;
-    return verdict(&r, text);
+    return verdict(r, text);
 }
 
-int wire_parse(const struct wire_type *type, struct str text, struct arena *arena, void *ret,
-               struct wire_fault *fault)
+int wire_parse_known(const struct wire_type *type, struct str text, const struct str *known,
+                     uint32_t n_known, struct arena *arena, void *ret, struct wire_fault *fault)
 {
+    struct reader r = {.arena = arena, .scan = {.known = known, .n_known = n_known}};
     size_t size = wire_value_size(type);
     memset(ret, 0, size);
-    int err = read_text_by(type, text, arena, ret, fault);
+    int err = read_text_by(&r, type, text, ret, fault);
     if (err)
         memset(ret, 0, size);
     return err;
 }
 
+int wire_parse(const struct wire_type *type, struct str text, struct arena *arena, void *ret,
+               struct wire_fault *fault)
+{
+    return wire_parse_known(type, text, NULL, 0, arena, ret, fault);
+}
+
 int wire_check(const struct wire_type *type, struct str text, struct wire_fault *fault)
 {
     struct arena scratch;
+    struct reader r = {.arena = &scratch};
     arena_init(&scratch, 0);
-    int err = read_text_by(type, text, &scratch, NULL, fault);
+    int err = read_text_by(&r, type, text, NULL, fault);
     arena_done(&scratch);
     return err;
 }

@@ -225,7 +225,7 @@ static const char *check_items(struct reader *r, const char *p, unsigned types)
 
 static const char *read_raw(struct reader *r, const char *p, const struct wire_type *t, char *out)
 {
-    const char *end = scan_value(&r->scan, p);
+    const char *end = scan_raw(&r->scan, p);
     if (!end)
         return NULL;
     unsigned types = t->kind == WIRE_TOKEN ? WIRE_T_STRING | WIRE_T_INTEGER : t->types;

@@ -32,7 +32,10 @@ static bool is_padded(struct str text)
 const char *scan_begin(struct scan *s, struct str text, struct wire_fault *fault,
                        struct wire_fault *spare)
 {
-    *s = (struct scan){.start = text.p, .end = text.p + text.n, .fault = fault ? fault : spare};
+    s->start = text.p;
+    s->end = text.p + text.n;
+    s->fault = fault ? fault : spare;
+    s->depth = 0;
     s->fault->reason = WIRE_OK;
     if (text.n == 0)
         return scan_fail(s, text.p, WIRE_SYNTAX, "a JSON value");
@@ -417,7 +420,7 @@ at_close:
 int wire_skip(struct str text, struct str *ret, struct str *ret_rest, struct wire_fault *fault)
 {
     struct wire_fault spare;
-    struct scan s;
+    struct scan s = {.n_known = 0};
     const char *p = scan_begin(&s, text, fault, &spare);
     const char *end = p ? scan_value(&s, p) : NULL;
     if (end && end > s.end)

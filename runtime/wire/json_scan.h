@@ -19,10 +19,12 @@ struct scan {
     const char *start, *end;
     struct wire_fault *fault; /* never NULL */
     unsigned depth;           /* brackets open around the position */
+    const struct str *known;  /* values in this text that were validated before */
+    uint32_t n_known;
 };
 
-/* Starts on a text; returns the position of its first token. `spare` takes the fault if the caller
- * wants none. NULL: the text is empty or longer than its bytes. */
+/* Starts on a text; returns the position of its first token; NULL: the text is empty. Leaves
+ * `known` as it is. `spare` takes the fault if the caller wants none. */
 const char *scan_begin(struct scan *s, struct str text, struct wire_fault *fault,
                        struct wire_fault *spare);
 /* After the value: nothing but blanks until the end? */
@@ -93,6 +95,14 @@ enum scan_fit scan_to_either(const char *p, const char *end, int64_t *ret_int, d
 unsigned scan_type(const char *p);
 /* Validates one value of any depth. */
 const char *scan_value(struct scan *s, const char *p);
+/* The same, without work for a value that is known. */
+static inline const char *scan_raw(struct scan *s, const char *p)
+{
+    for (uint32_t i = 0; i < s->n_known; i++)
+        if (s->known[i].p == p)
+            return p + s->known[i].n;
+    return scan_value(s, p);
+}
 /* Opens or closes a bracket for the depth limit; false after a fault. */
 static inline bool scan_enter(struct scan *s, const char *p)
 {

@@ -10,7 +10,7 @@
 #include "wire/rpc.h"
 
 #include "base/err.h"
-#include "wire/json_scan.h"
+#include "wire/json_interpret.h"
 #include "wire/json_write.h"
 
 #include <stdio.h>
@@ -106,11 +106,20 @@ static const char *read_meta_member(struct envelope *e, struct str key, bool esc
     return end;
 }
 
+/* So that rpc_parse_params need not go through it again. */
+static const char *remember(struct envelope *e, const char *p, const char *end)
+{
+    struct rpc_message *m = e->ret;
+    if (end && (*p == '{' || *p == '[') && m->n_known < RPC_KNOWN_MAX)
+        m->known[m->n_known++] = span(p, end);
+    return end;
+}
+
 static const char *read_params_member(struct envelope *e, struct str key, bool escaped,
                                       const char *p)
 {
     if (!is_key(key, escaped, STR("_meta")))
-        return scan_value(&e->scan, p);
+        return remember(e, p, scan_value(&e->scan, p));
     if (e->ret->meta.p)
         misfit(e, ERR_PARAMS, p, WIRE_DUPLICATE, "/params/_meta", "one member of this name");
     if (*p != '{') {
@@ -120,7 +129,7 @@ static const char *read_params_member(struct envelope *e, struct str key, bool e
     const char *end = walk(e, p, read_meta_member);
     if (end)
         e->ret->meta = span(p, end);
-    return end;
+    return remember(e, p, end);
 }
 
 /* ---- the members of a message --------------------------------------------------------------- */
@@ -307,6 +316,12 @@ static const char *read_top(struct envelope *e, const char *p)
     return end;
 }
 
+static void clear(struct rpc_message *m, struct str text)
+{
+    memset(m, 0, offsetof(struct rpc_message, known));
+    m->body = text;
+}
+
 int rpc_read(struct str text, struct arena *arena, struct rpc_message *ret,
              struct wire_fault *fault)
 {
@@ -317,11 +332,12 @@ int rpc_read(struct str text, struct arena *arena, struct rpc_message *ret,
     e.err = 0;
     e.seen = 0;
     e.id_is_null = false;
-    *ret = (struct rpc_message){.body = text};
+    e.scan.n_known = 0;
+    clear(ret, text);
     const char *p = scan_begin(&e.scan, text, fault, &spare);
     p = p ? read_top(&e, p) : NULL;
     if (!p || !scan_finish(&e.scan, p)) {
-        *ret = (struct rpc_message){.body = text};
+        clear(ret, text);
         return scan_error(e.scan.fault);
     }
     if (e.err == 0)
@@ -330,6 +346,14 @@ int rpc_read(struct str text, struct arena *arena, struct rpc_message *ret,
     if (e.err == ERR_REQUEST && !is_id_ours_to_answer(&e))
         ret->id = STR_NONE;
     return e.err;
+}
+
+int rpc_parse_params(const struct wire_type *type, const struct rpc_message *message,
+                     struct arena *arena, void *ret, struct wire_fault *fault)
+{
+    static const char none[2 + JSON_PADDING_BYTES] = "{}";
+    struct str text = message->params.p ? message->params : (struct str){none, 2};
+    return wire_parse_known(type, text, message->known, message->n_known, arena, ret, fault);
 }
 
 int rpc_batch_next(struct str *rest, struct str *ret)

@@ -12,6 +12,8 @@
 
 enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR, RPC_BATCH };
 
+#define RPC_KNOWN_MAX 4 /* members of params whose ends are remembered */
+
 struct rpc_message {
     enum rpc_kind kind;
     struct str id;             /* raw JSON text; STR_NONE for notifications and batches */
@@ -21,12 +23,20 @@ struct rpc_message {
     struct str progress_token; /* raw, or STR_NONE */
     struct str payload;        /* raw result or error */
     struct str body; /* the whole text; RPC_BATCH: the array, to be walked by rpc_batch_next */
+    uint32_t n_known;
+    /* Objects and arrays right under params, for rpc_parse_params. */
+    struct str known[RPC_KNOWN_MAX];
 };
 
 /* 0; ERR_PARSE (not JSON); ERR_REQUEST (not a message; ret->id is set if one could be read);
  * ERR_PARAMS (params._meta or its progressToken has the wrong type; ret is complete). */
 int rpc_read(struct str text, struct arena *arena, struct rpc_message *ret,
              struct wire_fault *fault);
+/* Reads the message's params by `type`, absent ones as {}. As wire_parse, the fault's pointer being
+ * relative to params; but the objects that rpc_read has validated and that stay raw (arguments,
+ * _meta) are not gone through again. The text has to be as rpc_read saw it. */
+int rpc_parse_params(const struct wire_type *type, const struct rpc_message *message,
+                     struct arena *arena, void *ret, struct wire_fault *fault);
 /* Walks the members of a batch: *rest starts as batch.body. 1: *ret is the next member's span;
  * 0: no more. The batch as a whole was validated by rpc_read. */
 int rpc_batch_next(struct str *rest, struct str *ret);

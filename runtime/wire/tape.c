@@ -201,6 +201,7 @@ int tape_open(struct str text, struct arena *arena, const struct tape_node **ret
 {
     struct wire_fault spare;
     struct opener o;
+    o.scan.n_known = 0;
     const char *p = scan_begin(&o.scan, text, fault, &spare);
     tape_begin(&o.builder, arena);
     tape_expect(&o.builder, text.n < GUESS_NODES_MAX * 8 ? text.n / 8 + 4 : GUESS_NODES_MAX);

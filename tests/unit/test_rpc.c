@@ -1,6 +1,7 @@
 /* tests/unit/test_rpc.c - the envelope: rows J and M of the checklist, cases C-001 to C-055. */
 #include "base/err.h"
 #include "guarded.h"
+#include "hand_table.h"
 #include "wire/rpc.h"
 
 #include <setjmp.h>
@@ -441,6 +442,44 @@ static void a_response_with_params_is_a_response(void **state)
     assert_null(m.params.p);
 }
 
+static void params_are_read_by_table_and_not_twice(void **state)
+{
+    (void)state;
+    struct sample sample, same;
+    assert_int_equal(
+        read_text("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{\"raw\":{\"a\":[\"\","
+                  "{}]},\"_meta\":{},\"text\":\"t\",\"either\":[{\"type\":\"text\","
+                  "\"text\":\"\"}],\"words\":[\"x\"]}}"),
+        0);
+    assert_int_equal(m.n_known, 4);
+    assert_int_equal(rpc_parse_params(&sample_type, &m, &arena, &sample, &fault), 0);
+    assert_int_equal(wire_parse(&sample_type, m.params, &arena, &same, &fault), 0);
+    assert_true(sample.has == same.has && sample.words.n == 1 && sample.either.v[0].kind == 3);
+    assert_str(sample.raw, "{\"a\":[\"\",{}]}");
+    assert_true(sample.raw.p == same.raw.p && sample.raw.n == same.raw.n);
+
+    assert_int_equal(read_text("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{\"text\":\"\","
+                               "\"raw\":[\"a\",1]}}"),
+                     0);
+    assert_int_equal(rpc_parse_params(&sample_type, &m, &arena, &sample, &fault), ERR_PARAMS);
+    assert_string_equal(fault.pointer, "/raw/1");
+}
+
+static void J_14_absent_params_read_as_an_empty_object(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct inner inner;
+    static const struct wire_type inner_type = {.kind = WIRE_OBJECT, .of.message = &inner_message};
+    assert_int_equal(read_text("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":null}"), 0);
+    assert_int_equal(rpc_parse_params(&sample_type, &m, &arena, &sample, &fault), ERR_PARAMS);
+    assert_string_equal(fault.pointer, "/text");
+    inner_message.required = 0;
+    assert_int_equal(rpc_parse_params(&inner_type, &m, &arena, &inner, &fault), 0);
+    assert_int_equal(inner.has, 0);
+    inner_message.required = 1;
+}
+
 static const char *const whole_messages[] = {
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"e\\u0063ho\","
     "\"arguments\":{\"message\":\"\\ud83d\\ude00 漢\",\"n\":[1,-2.5e3,true,null]},"
@@ -514,9 +553,12 @@ int main(void)
         TEST(M_05_meta_has_to_be_an_object),
         TEST(M_06_C_055_progress_tokens),
         TEST(a_response_with_params_is_a_response),
+        TEST(params_are_read_by_table_and_not_twice),
+        TEST(J_14_absent_params_read_as_an_empty_object),
         TEST(truncated_messages_are_refused),
         TEST(no_memory_is_said),
         TEST(faults_are_written_as_data),
     };
+    hand_table_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
