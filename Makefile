@@ -112,6 +112,7 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 # tests/bench/x.c: built by tests/bench/run
+$(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 .PHONY: check-wire check-multi
