@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "wire/rpc.h"
 
+struct catalog;
 struct core;
 struct session;
 struct mcp_method_row;
@@ -47,9 +48,13 @@ struct call {
     struct session *session;           /* set by core once known */
     const struct mcp_method_row *row;  /* of a request being handled */
     struct core *core;
-    struct call *batch; /* the batch this one is a member of, or NULL */
+    struct catalog *catalog; /* the snapshot that this call works by, or NULL */
+    struct call *batch;      /* the batch this one is a member of, or NULL */
     struct call *next;
+    uint32_t n_waiting; /* of a batch: members without an answer */
     bool orphaned;
+    /* what call_explain said about the error to come */
+    struct str explanation, explanation_data;
 };
 
 struct call *call_new(struct core *core); /* NULL: no memory */
@@ -58,12 +63,26 @@ void call_free(struct call *call);
 /* What a generated handler may return besides 0 and errors: the answer comes later by
  * call_done(call, result) or call_fail(call, err, ...). */
 #define CALL_LATER 1
+/* ... or the handler wrote the result's JSON itself, into what call_open_result gave it. */
+#define CALL_WRITTEN 2
+
+/* Starts the answer; the caller appends one JSON object. */
+struct buf *call_open_result(struct call *call);
 
 /* For handlers that returned CALL_LATER. On the loop, once. `result` is the struct that the
  * method's result table writes. */
 void call_done(struct call *call, const void *result);
 /* Answers with a JSON-RPC error: code and text from `err` unless message says better; data_json
- * raw or STR_NONE. A handler that returns an error may set it first by call_explain. */
+ * raw or STR_NONE. */
 void call_fail(struct call *call, int err, struct str message, struct str data_json);
+
+/* For a handler that returns an error: what to say beyond err_text. Returns `err`. */
+int call_explain(struct call *call, int err, struct str message, struct str data_json);
+/* The data member for invalid params: {"pointer":..,"reason":..,"expected":..}, in the call's
+ * arena; STR_NONE without memory. `prefix` goes before the pointer. */
+struct str call_fault_data(struct call *call, const char *prefix, const char *pointer,
+                           const char *reason, const char *expected);
+/* Answers without a body: 202, 204. */
+void call_accept(struct call *call, int http_status);
 
 #endif

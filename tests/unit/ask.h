@@ -56,14 +56,14 @@ int loop_offload(struct loop *loop, struct loop_work *work)
     return 0;
 }
 
-static void *run_work(void *work)
+static inline void *run_work(void *work)
 {
     ((struct loop_work *)work)->run(work);
     return NULL;
 }
 
 /* One turn: a piece of work (on a thread of its own), or a post. False: nothing for `wait_s`. */
-static bool loop_turn(struct loop *loop, int wait_s)
+static inline bool loop_turn(struct loop *loop, int wait_s)
 {
     struct loop_work *work = loop->works;
     if (work) {
@@ -123,7 +123,7 @@ static const struct core_config bench_config = {
     .profile_enabled = {true, true},
 };
 
-static void bench_open(struct bench *b, const struct core_config *config)
+static inline void bench_open(struct bench *b, const struct core_config *config)
 {
     *b = (struct bench){.config = *config};
     pthread_mutex_init(&b->loop.lock, NULL);
@@ -135,18 +135,18 @@ static void bench_open(struct bench *b, const struct core_config *config)
     assert_int_equal(core_new(&b->config, b->store, &b->loop, &b->core), 0);
 }
 
-static void bench_close(struct bench *b)
+static inline void bench_close(struct bench *b)
 {
-    while (loop_turn(&b->loop, 0))
-        ;
     core_free(b->core);
     store_close(b->store);
+    while (loop_turn(&b->loop, 0)) /* the store's last post frees what it needs */
+        ;
     buf_done(&b->body);
     pthread_mutex_destroy(&b->loop.lock);
     pthread_cond_destroy(&b->loop.wake);
 }
 
-static void take_answer(struct call *call)
+static inline void take_answer(struct call *call)
 {
     struct bench *b = call->transport;
     assert_false(b->answered);
@@ -160,12 +160,21 @@ static void take_answer(struct call *call)
     call_free(call);
 }
 
-static struct str header(struct call *call, const char *text)
+static inline struct str header(struct call *call, const char *text)
 {
     return text[0] ? arena_str(&call->arena, str_of(text)) : STR_NONE;
 }
 
-static void fill(struct bench *b, struct call *call, struct str body)
+/* Makes the n-th byte from here the last one. */
+static inline void leave_bytes(struct arena *a, size_t n)
+{
+    size_t here = (size_t)(a->end - a->at);
+    if (n < here)
+        a->end = a->at + n;
+    a->limit = a->used + (n < here ? 0 : n - here);
+}
+
+static inline void fill(struct bench *b, struct call *call, struct str body)
 {
     arena_init(&call->arena, 0);
     char *copy = arena_zalloc(&call->arena, (size_t)body.n + JSON_PADDING_BYTES);
@@ -183,12 +192,12 @@ static void fill(struct bench *b, struct call *call, struct str body)
         .user = arena_str(&call->arena, str_of(b->user)),
     };
     if (b->arena_limit)
-        call->arena.limit = call->arena.used + b->arena_limit;
+        leave_bytes(&call->arena, b->arena_limit);
     call->finish = take_answer;
     call->transport = b;
 }
 
-static void bench_send(struct bench *b, struct str body)
+static inline void bench_send(struct bench *b, struct str body)
 {
     struct call *call = call_new(b->core);
     assert_non_null(call);
@@ -213,14 +222,14 @@ static const struct tape_node *open_json(struct arena *a, struct str text)
     return tape;
 }
 
-static bool is_text(const struct tape_node *node, const char *text)
+static inline bool is_text(const struct tape_node *node, const char *text)
 {
     return node->kind == TAPE_STR && str_eq(tape_str(node), str_of(text));
 }
 
 static bool fits(const struct tape_node *pattern, const struct tape_node *value);
 
-static bool fits_object(const struct tape_node *pattern, const struct tape_node *value)
+static inline bool fits_object(const struct tape_node *pattern, const struct tape_node *value)
 {
     tape_each (pattern, key, wanted) {
         if (is_text(key, "-")) {
@@ -237,7 +246,7 @@ static bool fits_object(const struct tape_node *pattern, const struct tape_node 
     return true;
 }
 
-static bool fits_array(const struct tape_node *pattern, const struct tape_node *value)
+static inline bool fits_array(const struct tape_node *pattern, const struct tape_node *value)
 {
     const struct tape_node *wanted = pattern + 1, *item = value + 1;
     for (uint32_t i = 0; i < pattern->n; i++, wanted = tape_next(wanted), item = tape_next(item)) {
@@ -249,7 +258,7 @@ static bool fits_array(const struct tape_node *pattern, const struct tape_node *
     return pattern->n == value->n;
 }
 
-static bool fits(const struct tape_node *pattern, const struct tape_node *value)
+static inline bool fits(const struct tape_node *pattern, const struct tape_node *value)
 {
     if (is_text(pattern, "*"))
         return true;
@@ -260,7 +269,7 @@ static bool fits(const struct tape_node *pattern, const struct tape_node *value)
     return tape_equal(pattern, value);
 }
 
-static void expect(struct bench *b, int status, const char *pattern, const char *question)
+static inline void expect(struct bench *b, int status, const char *pattern, const char *question)
 {
     struct arena a;
     bool ok = b->status == status;
@@ -277,14 +286,15 @@ static void expect(struct bench *b, int status, const char *pattern, const char 
                  b->body.p ? b->body.p : "", status, pattern);
 }
 
-static void ask(struct bench *b, int status, const char *body, const char *pattern)
+static inline void ask(struct bench *b, int status, const char *body, const char *pattern)
 {
     bench_send(b, str_of(body));
     expect(b, status, pattern, body);
 }
 
 /* A request of this method under id 1, whose answer's result (or, with "!", error) is given. */
-static void ask_method(struct bench *b, const char *method, const char *params, const char *pattern)
+static inline void ask_method(struct bench *b, const char *method, const char *params,
+                              const char *pattern)
 {
     char body[8192], wanted[8192];
     const char *kind = pattern[0] == '!' ? "error" : "result";
@@ -303,7 +313,7 @@ static void ask_method(struct bench *b, const char *method, const char *params, 
 #define PONG        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
 
 /* The handshake; the bench goes on with that session. */
-static void bench_connect(struct bench *b, const char *version)
+static inline void bench_connect(struct bench *b, const char *version)
 {
     char body[512];
     b->session[0] = b->version[0] = '\0';
@@ -327,14 +337,14 @@ struct bench_write {
     int err;
 };
 
-static void bench_written(struct store_write *write, int err)
+static inline void bench_written(struct store_write *write, int err)
 {
     struct bench_write *w = (struct bench_write *)write;
     w->done = true;
     w->err = err;
 }
 
-static struct store_op bench_write(struct bench *b, struct store_op op)
+static inline struct store_op bench_write(struct bench *b, struct store_op op)
 {
     struct bench_write w = {
         .write = {.space = STORE_DATA, .ops = &op, .n_ops = 1, .done = bench_written}};
@@ -366,7 +376,7 @@ static uint32_t bench_table(struct bench *b, const char *database, const char *n
     "\"type\":\"string\"},\"text\":{\"type\":\"string\"}}}}"
 
 /* shop.book with two rows, shop.note with none, and a session of 2025-06-18. */
-static void bench_shop(struct bench *b, const struct core_config *config)
+static inline void bench_shop(struct bench *b, const struct core_config *config)
 {
     bench_open(b, config);
     bench_table(b, "shop", "book", BOOK_DEFINITION);
@@ -384,21 +394,21 @@ static void bench_shop(struct bench *b, const struct core_config *config)
 
 static struct bench bench;
 
-static int open_bench(void **state)
+static inline int open_bench(void **state)
 {
     bench_open(&bench, &bench_config);
     *state = &bench;
     return 0;
 }
 
-static int open_shop(void **state)
+static inline int open_shop(void **state)
 {
     bench_shop(&bench, &bench_config);
     *state = &bench;
     return 0;
 }
 
-static int close_bench(void **state)
+static inline int close_bench(void **state)
 {
     bench_close(*state);
     return 0;

@@ -1,0 +1,110 @@
+/* core/call.c - making a call and answering it; see call.h. Every answer leaves through here. */
+#include "core/call.h"
+
+#include "base/err.h"
+#include "core/catalog.h"
+#include "core/dispatch.h"
+#include "wire/json_write.h"
+
+#include <stdlib.h>
+
+struct call *call_new(struct core *core)
+{
+    struct call *call = calloc(1, sizeof *call);
+    if (!call)
+        return NULL;
+    arena_init(&call->arena, 0);
+    call->core = core;
+    return call;
+}
+
+void call_free(struct call *call)
+{
+    if (!call)
+        return;
+    catalog_unref(call->catalog);
+    buf_done(&call->out.body);
+    arena_done(&call->arena);
+    free(call);
+}
+
+int call_explain(struct call *call, int err, struct str message, struct str data_json)
+{
+    call->explanation = message;
+    call->explanation_data = data_json;
+    return err;
+}
+
+struct str call_fault_data(struct call *call, const char *prefix, const char *pointer,
+                           const char *reason, const char *expected)
+{
+    struct buf data = {0};
+    struct str where = arena_printf(&call->arena, "%s%s", prefix, pointer);
+    buf_add_lit(&data, "{\"pointer\":");
+    json_write_str(&data, where);
+    buf_add_lit(&data, ",\"reason\":");
+    json_write_str(&data, str_of(reason));
+    buf_add_lit(&data, ",\"expected\":");
+    json_write_str(&data, str_of(expected));
+    buf_add_char(&data, '}');
+    struct str json = where.p ? arena_buf(&call->arena, &data) : STR_NONE;
+    buf_done(&data);
+    return json;
+}
+
+/* ---- Answering ------------------------------------------------------------------------------ */
+
+/* Without memory for the body there is still a status. */
+static void leave(struct call *call)
+{
+    if (call->out.body.failed) {
+        buf_done(&call->out.body);
+        call->out.http_status = err_http_status(ERR_NO_MEMORY);
+    }
+    call->finish(call);
+}
+
+void call_accept(struct call *call, int http_status)
+{
+    buf_clear(&call->out.body);
+    call->out.http_status = http_status;
+    leave(call);
+}
+
+void call_fail(struct call *call, int err, struct str message, struct str data_json)
+{
+    struct buf *body = &call->out.body;
+    buf_clear(body);
+    call->out.http_status = err_http_status(err);
+    call->out.session_id = STR_NONE;
+    rpc_write_error(body, call->message.id, err_rpc_code(err),
+                    message.p ? message : str_of(err_text(err)), data_json);
+    leave(call);
+}
+
+struct buf *call_open_result(struct call *call)
+{
+    buf_clear(&call->out.body);
+    rpc_open_result(&call->out.body, call->message.id);
+    return &call->out.body;
+}
+
+void call_finish_written(struct call *call)
+{
+    rpc_close(&call->out.body);
+    if (call->out.body.failed) {
+        call_fail(call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
+        return;
+    }
+    call->out.http_status = 200;
+    leave(call);
+}
+
+void call_done(struct call *call, const void *result)
+{
+    int err = wire_write(call->row->result, result, call_open_result(call));
+    if (err < 0)
+        call_fail(call, err, STR_NONE, STR_NONE);
+    else
+        call_finish_written(call);
+}

@@ -1,0 +1,28 @@
+/* core/capability.c - see capability.h. */
+#include "core/capability.h"
+
+#include "core/revision.h"
+#include "generated/methods.h"
+
+/* Tables and components are the application's. */
+static const uint32_t allowed[2] = {
+    [PROFILE_APPLICATION] = UINT32_MAX,
+    [PROFILE_OPERATIONS] = MCP_SERVER_RESOURCES,
+};
+
+bool capability_is_offered(enum call_profile profile, uint32_t gates)
+{
+    uint32_t offered = mcp_dispatch((enum mcp_revision)revision_at(0))->capabilities;
+    return (gates & ~(offered & allowed[profile])) == 0;
+}
+
+void capability_fill(enum call_profile profile, struct mcp_server_capabilities *ret)
+{
+    static struct mcp_server_capabilities_tools tools;
+    static struct mcp_server_capabilities_resources resources;
+    *ret = (struct mcp_server_capabilities){.has = 0};
+    if (capability_is_offered(profile, MCP_SERVER_TOOLS))
+        MCP_SET(ret, tools, &tools);
+    if (capability_is_offered(profile, MCP_SERVER_RESOURCES))
+        MCP_SET(ret, resources, &resources);
+}

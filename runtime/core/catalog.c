@@ -1,0 +1,227 @@
+/* core/catalog.c - snapshots of the tables: when they are made, and how they are found. */
+#include "core/catalog.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/core_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Reading the tables --------------------------------------------------------------------- */
+
+struct reading {
+    struct catalog *catalog;
+    uint32_t cap;
+};
+
+static int add_table(struct reading *r, const struct table *table)
+{
+    struct catalog *c = r->catalog;
+    if (c->n_tables == r->cap) {
+        uint32_t cap = r->cap ? 2 * r->cap : 16;
+        struct table *tables = arena_array(&c->arena, cap, sizeof *tables);
+        if (!tables)
+            return ERR_NO_MEMORY;
+        if (c->n_tables)
+            memcpy(tables, c->tables, c->n_tables * sizeof *tables);
+        c->tables = tables;
+        r->cap = cap;
+    }
+    c->tables[c->n_tables++] = *table;
+    return 0;
+}
+
+/* A definition that cannot be read takes away its table, not the whole catalog. */
+static int read_table(void *ctx, const struct store_table *stored)
+{
+    struct reading *r = ctx;
+    struct arena *arena = &r->catalog->arena;
+    struct row_fault fault = {0};
+    struct table table;
+    int err = table_parse(stored->definition, arena, &table, &fault);
+    if (err == ERR_NO_MEMORY)
+        return err;
+    if (err < 0) {
+        log_error("table " STR_FMT "." STR_FMT " is left out, its definition is damaged: %s: %s",
+                  STR_ARG(stored->database), STR_ARG(stored->name), fault.pointer, fault.expected);
+        return 0;
+    }
+    table.id = stored->id;
+    table.database = arena_str(arena, stored->database);
+    table.name = arena_str(arena, stored->name);
+    if (!table.database.p || !table.name.p)
+        return ERR_NO_MEMORY;
+    return add_table(r, &table);
+}
+
+/* ---- Naming the tools ----------------------------------------------------------------------- */
+
+static bool is_taken(const struct catalog *c, struct str name)
+{
+    for (uint32_t i = 0; i < c->n_tables; i++)
+        if (c->tables[i].tool_name.n && str_eq(c->tables[i].tool_name, name))
+            return true;
+    return false;
+}
+
+/* The table's own name; if an older table has it, database_table; then with the table's number. */
+static int name_tools(struct catalog *c, struct table *t)
+{
+    struct str name = t->name;
+    if (is_taken(c, name))
+        name = arena_printf(&c->arena, STR_FMT "_" STR_FMT, STR_ARG(t->database), STR_ARG(t->name));
+    if (name.p && name.n > TOOL_NAME_BYTES_MAX)
+        name = arena_printf(&c->arena, STR_FMT "_%u", STR_ARG(t->name), t->id);
+    while (name.p && is_taken(c, name))
+        name = arena_printf(&c->arena, STR_FMT "_%u", STR_ARG(name), t->id);
+    t->tool_name = name;
+    return name.p ? 0 : ERR_NO_MEMORY;
+}
+
+static struct table *next_by_id(struct catalog *c, uint32_t after)
+{
+    struct table *next = NULL;
+    for (uint32_t i = 0; i < c->n_tables; i++)
+        if (c->tables[i].id > after && (!next || c->tables[i].id < next->id))
+            next = &c->tables[i];
+    return next;
+}
+
+/* Oldest first, so that a new table never renames the tools of an older one. */
+static int name_all(struct catalog *c)
+{
+    struct table *t = next_by_id(c, 0);
+    for (; t; t = next_by_id(c, t->id)) {
+        int err = name_tools(c, t);
+        if (err < 0)
+            return err;
+    }
+    return 0;
+}
+
+/* ---- Snapshots ------------------------------------------------------------------------------ */
+
+void catalog_unref(struct catalog *catalog)
+{
+    if (!catalog || --catalog->refs > 0)
+        return;
+    arena_done(&catalog->arena);
+    free(catalog);
+}
+
+static int make(struct core *core, struct store_view *view, uint64_t version, struct catalog **ret)
+{
+    const struct search_limits limits = {core->config.search_page, core->config.search_max};
+    struct catalog *c = calloc(1, sizeof *c);
+    struct reading reading = {.catalog = c};
+    if (!c)
+        return ERR_NO_MEMORY;
+    c->refs = 1;
+    c->version = version;
+    arena_init(&c->arena, CATALOG_BYTES_MAX);
+    int err = store_scan_tables(view, read_table, &reading);
+    if (err == 0)
+        err = name_all(c);
+    if (err == 0)
+        err = catalog_make_entries(c, &limits);
+    if (err < 0) {
+        catalog_unref(c);
+        return err;
+    }
+    *ret = c;
+    return 0;
+}
+
+static int refresh(struct core *core)
+{
+    struct store_view *view;
+    uint64_t version;
+    struct catalog *fresh = NULL;
+    int err = store_view_open(core->store, STORE_DATA, &view);
+    if (err < 0)
+        return err;
+    err = store_catalog_version(view, &version);
+    if (err == 0 && (!core->catalog || core->catalog->version != version))
+        err = make(core, view, version, &fresh);
+    store_view_close(view);
+    if (err == 0 && fresh) {
+        catalog_unref(core->catalog);
+        core->catalog = fresh;
+    }
+    return err;
+}
+
+int catalog_use(struct call *call)
+{
+    int err = call->catalog ? 0 : refresh(call->core);
+    if (err < 0 || call->catalog)
+        return err;
+    call->catalog = call->core->catalog;
+    call->catalog->refs++;
+    return 0;
+}
+
+/* ---- Finding -------------------------------------------------------------------------------- */
+
+struct table_name {
+    struct str database, name;
+};
+
+static int compare_table(const void *key, const void *item)
+{
+    const struct table_name *wanted = key;
+    const struct table *table = item;
+    int d = str_compare(wanted->database, table->database);
+    return d ? d : str_compare(wanted->name, table->name);
+}
+
+const struct table *catalog_find_table(const struct catalog *catalog, struct str database,
+                                       struct str name)
+{
+    struct table_name wanted = {database, name};
+    if (!catalog->n_tables)
+        return NULL;
+    return bsearch(&wanted, catalog->tables, catalog->n_tables, sizeof *catalog->tables,
+                   compare_table);
+}
+
+static int compare_tool(const void *key, const void *item)
+{
+    return str_compare(*(const struct str *)key, ((const struct catalog_tool *)item)->name);
+}
+
+const struct catalog_tool *catalog_find_tool(const struct catalog *catalog, struct str name)
+{
+    if (!catalog->n_tools)
+        return NULL;
+    return bsearch(&name, catalog->tools, catalog->n_tools, sizeof *catalog->tools, compare_tool);
+}
+
+/* The first entry whose name sorts behind `after`. */
+static uint32_t first_behind(const struct catalog_list *list, struct str after)
+{
+    uint32_t low = 0, high = after.p ? list->n : 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (str_compare(list->v[middle].name, after) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,
+                              enum catalog_kind kind, int revision, struct str after, uint32_t size,
+                              struct buf *out)
+{
+    const struct catalog_list *list = &catalog->lists[profile][kind];
+    uint32_t first = first_behind(list, after), i = first;
+    for (; i < list->n && i - first < size; i++) {
+        if (i > first)
+            buf_add_char(out, ',');
+        buf_add_str(out, list->v[i].json[revision]);
+    }
+    return i < list->n && i > first ? list->v[i - 1].name : STR_NONE;
+}

@@ -1,0 +1,294 @@
+/* core/catalog_entries.c - the list entries of a snapshot: filled once as the generated structs,
+ * then written by the table of each negotiable revision, so that an older client never sees what
+ * its revision does not know. */
+#include "base/err.h"
+#include "core/catalog.h"
+#include "core/resource_uri.h"
+#include "generated/edges.h"
+#include "generated/methods.h"
+#include "wire/json_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct making {
+    struct catalog *catalog;
+    const struct search_limits *limits;
+};
+
+/* ---- Adding entries ------------------------------------------------------------------------- */
+
+/* Writes the value by the definition's table of every negotiable revision. */
+static int render(struct arena *arena, enum mcp_definition definition, const void *value,
+                  struct catalog_entry *entry)
+{
+    struct buf text = {0};
+    int err = 0;
+    for (int i = 0; err == 0 && revision_at(i) >= 0; i++) {
+        buf_clear(&text);
+        err = wire_write(mcp_type((enum mcp_revision)revision_at(i), definition), value, &text);
+        if (err == 0 && !(entry->json[revision_at(i)] = arena_buf(arena, &text)).p)
+            err = ERR_NO_MEMORY;
+    }
+    buf_done(&text);
+    return err;
+}
+
+static int add_entry(struct catalog *c, struct catalog_list *list, struct str name,
+                     enum mcp_definition definition, const void *value)
+{
+    struct catalog_entry *entry = &list->v[list->n];
+    entry->name = name;
+    int err = name.p ? render(&c->arena, definition, value, entry) : ERR_NO_MEMORY;
+    if (err == 0)
+        list->n++;
+    return err;
+}
+
+static int reserve(struct catalog *c, struct catalog_list *list, size_t n)
+{
+    list->v = arena_zalloc(&c->arena, (n + 1) * sizeof *list->v);
+    return list->v ? 0 : ERR_NO_MEMORY;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return str_compare(((const struct catalog_entry *)a)->name,
+                       ((const struct catalog_entry *)b)->name);
+}
+
+static void sort(struct catalog_list *list)
+{
+    qsort(list->v, list->n, sizeof *list->v, compare_entries);
+}
+
+/* ---- Tools ---------------------------------------------------------------------------------- */
+
+static int open_input(struct catalog *c, struct str text, const struct tape_node **ret)
+{
+    struct wire_fault fault;
+    char *padded = arena_zalloc(&c->arena, (size_t)text.n + JSON_PADDING_BYTES);
+    if (!padded)
+        return ERR_NO_MEMORY;
+    memcpy(padded, text.p, text.n);
+    int err = tape_open((struct str){padded, text.n}, &c->arena, ret, &fault);
+    return err == ERR_NO_MEMORY || err == 0 ? err : ERR_INTERNAL;
+}
+
+static void fill_annotations(enum table_verb verb, struct mcp_tool_annotations *a)
+{
+    const struct verb_hints *hints = verb_hints(verb);
+    MCP_SET(a, read_only_hint, hints->read_only);
+    MCP_SET(a, destructive_hint, hints->destructive);
+    MCP_SET(a, idempotent_hint, hints->idempotent);
+    MCP_SET(a, open_world_hint, false);
+}
+
+static int fill_tool(struct making *m, const struct table *table, enum table_verb verb,
+                     struct mcp_tool *tool, struct mcp_tool_annotations *annotations)
+{
+    struct arena *arena = &m->catalog->arena;
+    struct buf schema = {0};
+    fill_annotations(verb, annotations);
+    verb_write_input(verb, table, m->limits, &schema);
+    struct str input = arena_buf(arena, &schema);
+    buf_clear(&schema);
+    verb_write_output(verb, table, &schema);
+    struct str output = arena_buf(arena, &schema);
+    buf_done(&schema);
+    MCP_SET(tool, name, verb_tool_name(verb, table->tool_name, arena));
+    MCP_SET(tool, title, verb_title(verb, table, arena));
+    MCP_SET(tool, description, verb_description(verb, table, arena));
+    MCP_SET(tool, input_schema, input);
+    MCP_SET(tool, output_schema, output);
+    MCP_SET(tool, annotations, annotations);
+    bool complete = input.p && output.p && tool->name.p && tool->title.p && tool->description.p;
+    return complete ? 0 : ERR_NO_MEMORY;
+}
+
+static int add_tool(struct making *m, const struct table *table, enum table_verb verb)
+{
+    struct catalog *c = m->catalog;
+    struct mcp_tool tool = {0};
+    struct mcp_tool_annotations annotations = {0};
+    struct catalog_tool *entry = &c->tools[c->n_tools];
+    int err = fill_tool(m, table, verb, &tool, &annotations);
+    if (err == 0)
+        err = open_input(c, tool.input_schema, &entry->input);
+    if (err < 0)
+        return err;
+    entry->name = tool.name;
+    entry->table = table;
+    entry->verb = verb;
+    c->n_tools++;
+    return add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], tool.name,
+                     MCP_DEFINITION_TOOL, &tool);
+}
+
+static int compare_tools(const void *a, const void *b)
+{
+    return str_compare(((const struct catalog_tool *)a)->name,
+                       ((const struct catalog_tool *)b)->name);
+}
+
+static int make_tools(struct making *m)
+{
+    struct catalog *c = m->catalog;
+    size_t n = (size_t)c->n_tables * VERB_N;
+    int err = reserve(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], n);
+    c->tools = arena_array(&c->arena, n + 1, sizeof *c->tools);
+    if (!c->tools)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; err == 0 && i < c->n_tables; i++)
+        for (enum table_verb verb = 0; err == 0 && verb < VERB_N; verb++)
+            err = add_tool(m, &c->tables[i], verb);
+    if (err == 0) {
+        sort(&c->lists[PROFILE_APPLICATION][CATALOG_TOOLS]);
+        qsort(c->tools, c->n_tools, sizeof *c->tools, compare_tools);
+    }
+    return err;
+}
+
+/* ---- Resources ------------------------------------------------------------------------------ */
+
+static void fill_resource(struct mcp_resource *r, struct str uri, struct str name, struct str title,
+                          struct str description)
+{
+    MCP_SET(r, uri, uri);
+    MCP_SET(r, name, name);
+    MCP_SET(r, title, title);
+    MCP_SET(r, description, description);
+    MCP_SET(r, mime_type, STR("application/json"));
+}
+
+static int add_resource(struct making *m, enum call_profile profile, const struct mcp_resource *r)
+{
+    bool complete = r->name.p && r->title.p && r->description.p;
+    if (!complete)
+        return ERR_NO_MEMORY;
+    return add_entry(m->catalog, &m->catalog->lists[profile][CATALOG_RESOURCES], r->uri,
+                     MCP_DEFINITION_RESOURCE, r);
+}
+
+static int add_about(struct making *m, enum call_profile profile)
+{
+    struct mcp_resource r = {0};
+    fill_resource(
+        &r, STR(URI_ABOUT), STR("about"), STR("About this server"),
+        STR("Name, version, profile, protocol revisions and capabilities of the server."));
+    return add_resource(m, profile, &r);
+}
+
+static struct str title_of(const struct table *table)
+{
+    return table->title.p ? table->title : table->name;
+}
+
+static int read_annotations(struct making *m, const struct table *table,
+                            struct mcp_annotations *ret)
+{
+    struct arena *arena = &m->catalog->arena;
+    char *padded = arena_zalloc(arena, (size_t)table->annotations.n + JSON_PADDING_BYTES);
+    if (!padded)
+        return ERR_NO_MEMORY;
+    memcpy(padded, table->annotations.p, table->annotations.n);
+    return wire_parse(mcp_type((enum mcp_revision)revision_at(0), MCP_DEFINITION_ANNOTATIONS),
+                      (struct str){padded, table->annotations.n}, arena, ret, NULL);
+}
+
+static int add_table(struct making *m, const struct table *t)
+{
+    struct arena *arena = &m->catalog->arena;
+    struct mcp_resource r = {0};
+    struct mcp_annotations annotations = {0};
+    int err = 0;
+    fill_resource(
+        &r,
+        arena_printf(arena, "db://" STR_FMT "/" STR_FMT, STR_ARG(t->database), STR_ARG(t->name)),
+        arena_printf(arena, STR_FMT "." STR_FMT, STR_ARG(t->database), STR_ARG(t->name)),
+        title_of(t),
+        t->description.p ? t->description : STR("The first page of the table's rows."));
+    if (t->annotations.p) {
+        err = read_annotations(m, t, &annotations);
+        MCP_SET(&r, annotations, &annotations);
+    }
+    return err < 0 ? err : add_resource(m, PROFILE_APPLICATION, &r);
+}
+
+static int add_schema(struct making *m, const struct table *t)
+{
+    struct arena *arena = &m->catalog->arena;
+    struct mcp_resource r = {0};
+    fill_resource(
+        &r,
+        arena_printf(arena, "tenon://schema/" STR_FMT "/" STR_FMT, STR_ARG(t->database),
+                     STR_ARG(t->name)),
+        arena_printf(arena, "schema of " STR_FMT "." STR_FMT, STR_ARG(t->database),
+                     STR_ARG(t->name)),
+        arena_printf(arena, "Schema of " STR_FMT, STR_ARG(title_of(t))),
+        STR("JSON Schema of the table's rows, its primary key and its indexed attributes."));
+    return add_resource(m, PROFILE_APPLICATION, &r);
+}
+
+static int make_resources(struct making *m)
+{
+    struct catalog *c = m->catalog;
+    struct catalog_list *application = &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES];
+    struct catalog_list *operations = &c->lists[PROFILE_OPERATIONS][CATALOG_RESOURCES];
+    int err = reserve(c, application, 2 * (size_t)c->n_tables + 1);
+    if (err == 0)
+        err = reserve(c, operations, 1);
+    if (err == 0)
+        err = add_about(m, PROFILE_APPLICATION);
+    if (err == 0)
+        err = add_about(m, PROFILE_OPERATIONS);
+    for (uint32_t i = 0; err == 0 && i < c->n_tables; i++) {
+        err = add_table(m, &c->tables[i]);
+        if (err == 0)
+            err = add_schema(m, &c->tables[i]);
+    }
+    sort(application);
+    return err;
+}
+
+/* ---- Templates ------------------------------------------------------------------------------ */
+
+static const struct {
+    struct str uri_template, name, title, description;
+} templates[] = {
+    {STR_INIT(URI_TABLE), STR_INIT("table"), STR_INIT("Table"),
+     STR_INIT("The first page of a table's rows, in the order of the primary key.")},
+    {STR_INIT(URI_ROW), STR_INIT("row"), STR_INIT("Row"), STR_INIT("One row by its primary key.")},
+    {STR_INIT(URI_SCHEMA), STR_INIT("schema"), STR_INIT("Schema of a table"),
+     STR_INIT("JSON Schema of a table's rows, its primary key and its indexed attributes.")},
+};
+#define N_TEMPLATES (sizeof templates / sizeof *templates)
+
+static int make_templates(struct making *m)
+{
+    struct catalog *c = m->catalog;
+    struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_TEMPLATES];
+    int err = reserve(c, list, N_TEMPLATES);
+    for (size_t i = 0; err == 0 && i < N_TEMPLATES; i++) {
+        struct mcp_resource_template t = {0};
+        MCP_SET(&t, uri_template, templates[i].uri_template);
+        MCP_SET(&t, name, templates[i].name);
+        MCP_SET(&t, title, templates[i].title);
+        MCP_SET(&t, description, templates[i].description);
+        MCP_SET(&t, mime_type, STR("application/json"));
+        err = add_entry(c, list, t.uri_template, MCP_DEFINITION_RESOURCE_TEMPLATE, &t);
+    }
+    sort(list);
+    return err;
+}
+
+int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits)
+{
+    struct making m = {catalog, limits};
+    int err = make_tools(&m);
+    if (err == 0)
+        err = make_resources(&m);
+    if (err == 0)
+        err = make_templates(&m);
+    return err;
+}

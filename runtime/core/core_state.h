@@ -1,0 +1,27 @@
+/* core/core_state.h - what a worker's core holds; for the files of core/ only. */
+#ifndef TENON_CORE_CORE_STATE_H
+#define TENON_CORE_CORE_STATE_H
+
+#include "core/core.h"
+#include "core/resource_uri.h"
+#include "core/session.h"
+#include "wire/cursor.h"
+
+struct catalog;
+struct session_renewal;
+
+struct core {
+    struct core_config config;
+    struct store *store;
+    struct loop *loop;
+    struct cursor_key cursor_key;
+    struct arena arena; /* what lives as long as the core */
+    struct resource_uris uris;
+    struct catalog *catalog; /* the newest snapshot; NULL before the first use */
+
+    struct session_renewal *renewals; /* writes that nobody waits for */
+
+    struct session *stdio_session; /* in the arena */
+};
+
+#endif

@@ -1,0 +1,229 @@
+/* core/on_resources.c - resources/list, resources/read, resources/templates/list.
+ *
+ *   tenon://about                        this server
+ *   tenon://schema/{database}/{table}    how a table's rows look
+ *   db://{database}/{table}              the first page of a table's rows
+ *   db://{database}/{table}/{id}         one row
+ *
+ * A URI is checked as a URI, then matched by the same templates that clients are shown. What it
+ * captures is looked up by exact name or key; nothing is ever walked as a path.
+ */
+#include "base/err.h"
+#include "base/version.h"
+#include "core/capability.h"
+#include "core/core_state.h"
+#include "core/lists.h"
+#include "core/table_run.h"
+#include "core/table_search.h"
+#include "generated/edges.h"
+#include "generated/methods.h"
+#include "wire/json_write.h"
+
+int mcp_on_resources_list(struct call *call, const struct mcp_paginated_request_params *params,
+                          struct mcp_list_resources_result *result)
+{
+    (void)result;
+    return list_write_page(call, CATALOG_RESOURCES, "resources", params->cursor);
+}
+
+int mcp_on_resources_templates_list(struct call *call,
+                                    const struct mcp_paginated_request_params *params,
+                                    struct mcp_list_resource_templates_result *result)
+{
+    (void)result;
+    return list_write_page(call, CATALOG_TEMPLATES, "resourceTemplates", params->cursor);
+}
+
+/* ---- resources/read ------------------------------------------------------------------------- */
+
+struct reading {
+    struct search search; /* of a table; first, so that `done` finds its way back */
+    struct call *call;
+    struct str uri;
+    struct resource_uri parts;
+    const struct table *table;
+};
+
+static int explain_absent(struct reading *r)
+{
+    struct buf data = {0};
+    if (r->uri.n > URI_BYTES_MAX)
+        return call_explain(r->call, ERR_NOT_FOUND, STR("The URI is too long"), STR_NONE);
+    buf_add_lit(&data, "{\"uri\":");
+    json_write_str(&data, r->uri);
+    buf_add_char(&data, '}');
+    struct str json = arena_buf(&r->call->arena, &data);
+    buf_done(&data);
+    return call_explain(r->call, ERR_NOT_FOUND, STR_NONE, json);
+}
+
+/* The text comes from a buffer, which is freed. */
+static int answer(struct reading *r, struct buf *text)
+{
+    struct mcp_resource_contents contents = {0};
+    struct mcp_read_resource_result result = {0};
+    int err = text->failed ? ERR_NO_MEMORY : CALL_LATER;
+    if (err == CALL_LATER) {
+        contents.kind = MCP_KIND_TEXT_RESOURCE_CONTENTS;
+        MCP_SET(&contents, uri, r->uri);
+        MCP_SET(&contents, mime_type, STR("application/json"));
+        MCP_SET(&contents, text, buf_str(text));
+        result.contents.v = &contents;
+        result.contents.n = 1;
+        result.has_contents = 1;
+        call_done(r->call, &result);
+    }
+    buf_done(text);
+    return err;
+}
+
+static int read_about(struct reading *r)
+{
+    enum call_profile profile = r->call->in.profile;
+    struct mcp_server_capabilities capabilities;
+    struct buf text = {0};
+    buf_add_lit(&text, "{\"name\":\"tenon\",\"version\":");
+    json_write_str(&text, STR(TENON_VERSION));
+    buf_printf(&text, ",\"profile\":\"%s\",\"protocolVersions\":[",
+               profile == PROFILE_OPERATIONS ? "operations" : "application");
+    for (int i = 0; revision_at(i) >= 0; i++) {
+        if (i)
+            buf_add_char(&text, ',');
+        json_write_str(&text, revision_name(i));
+    }
+    buf_add_lit(&text, "],\"capabilities\":");
+    capability_fill(profile, &capabilities);
+    if (mcp_write_server_capabilities((enum mcp_revision)r->call->session->revision, &capabilities,
+                                      &text) < 0)
+        text.failed = true;
+    buf_add_char(&text, '}');
+    return answer(r, &text);
+}
+
+static void write_member(struct buf *out, const char *name, struct str value)
+{
+    if (!value.p)
+        return;
+    buf_printf(out, ",\"%s\":", name);
+    json_write_str(out, value);
+}
+
+static int read_schema(struct reading *r)
+{
+    const struct table *t = r->table;
+    struct buf text = {0};
+    bool first = true;
+    buf_add_lit(&text, "{\"database\":");
+    json_write_str(&text, t->database);
+    write_member(&text, "table", t->name);
+    write_member(&text, "title", t->title);
+    write_member(&text, "description", t->description);
+    write_member(&text, "primaryKey", t->attributes[t->key].name);
+    buf_add_lit(&text, ",\"indexed\":[");
+    for (uint32_t i = 0; i < t->n_attributes; i++) {
+        if (!t->attributes[i].indexed)
+            continue;
+        if (!first)
+            buf_add_char(&text, ',');
+        first = false;
+        json_write_str(&text, t->attributes[i].name);
+    }
+    buf_add_lit(&text, "],\"schema\":");
+    tape_write(t->schema, &text);
+    buf_add_char(&text, '}');
+    return answer(r, &text);
+}
+
+static int read_row(struct reading *r)
+{
+    struct arena *arena = &r->call->arena;
+    struct store_view *view;
+    struct store_row row;
+    struct buf text = {0};
+    struct str key;
+    int err = key_from_text(r->table->key_type, r->parts.id, arena, &key);
+    if (err == ERR_SYNTAX || err == ERR_LIMIT)
+        return explain_absent(r);
+    if (err == 0)
+        err = store_view_open(r->call->core->store, STORE_DATA, &view);
+    if (err < 0)
+        return err;
+    err = store_get_row(view, r->table->id, key, arena, &row);
+    if (err == 0)
+        tape_write(row.row, &text);
+    store_view_close(view);
+    if (err == ERR_ABSENT)
+        return explain_absent(r);
+    return err < 0 ? err : answer(r, &text);
+}
+
+static void table_read(struct search *s, int err)
+{
+    struct reading *r = s->ctx;
+    struct buf text = {0};
+    struct str json;
+    if (err == 0)
+        err = table_search_json(r->call, s, &json);
+    buf_done(&s->rows);
+    if (err < 0) {
+        call_fail(r->call, err, STR_NONE, STR_NONE);
+        return;
+    }
+    buf_add_str(&text, json);
+    if (answer(r, &text) < 0)
+        call_fail(r->call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
+}
+
+static int read_table(struct reading *r)
+{
+    struct core *core = r->call->core;
+    r->search = (struct search){
+        .store = core->store,
+        .loop = core->loop,
+        .table = r->table,
+        .limit = core->config.search_page,
+        .done = table_read,
+        .ctx = r,
+    };
+    int err = search_start(&r->search);
+    if (err != SEARCH_LATER)
+        table_read(&r->search, err);
+    return CALL_LATER;
+}
+
+static int (*const readers[RESOURCE_KINDS])(struct reading *r) = {
+    [RESOURCE_ABOUT] = read_about,
+    [RESOURCE_TABLE] = read_table,
+    [RESOURCE_ROW] = read_row,
+    [RESOURCE_SCHEMA] = read_schema,
+};
+
+static int find_table(struct reading *r)
+{
+    if (r->parts.kind == RESOURCE_ABOUT)
+        return 0;
+    if (r->call->in.profile != PROFILE_APPLICATION)
+        return ERR_ABSENT;
+    int err = catalog_use(r->call);
+    if (err < 0)
+        return err;
+    r->table = catalog_find_table(r->call->catalog, r->parts.database, r->parts.table);
+    return r->table ? 0 : ERR_ABSENT;
+}
+
+int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,
+                          struct mcp_read_resource_result *result)
+{
+    struct reading *r = arena_zalloc(&call->arena, sizeof *r);
+    (void)result; /* written by answer() */
+    if (!r)
+        return ERR_NO_MEMORY;
+    r->call = call;
+    r->uri = params->uri;
+    int err = resource_uri_read(&call->core->uris, params->uri, &call->arena, &r->parts);
+    if (err == 0)
+        err = find_table(r);
+    if (err == ERR_ABSENT)
+        return explain_absent(r);
+    return err < 0 ? err : readers[r->parts.kind](r);
+}

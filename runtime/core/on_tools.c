@@ -1,0 +1,105 @@
+/* core/on_tools.c - tools/list and tools/call.
+ *
+ * An unknown tool and arguments that do not fit its schema are protocol errors (MCP 2025-06-18,
+ * Tools, Error Handling); what fails inside a tool is a result with isError.
+ */
+#include "base/err.h"
+#include "core/catalog.h"
+#include "core/lists.h"
+#include "core/table_run.h"
+#include "generated/methods.h"
+
+#define NAME_SHOWN_MAX 200 /* bytes of an unknown name */
+
+int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_params *params,
+                      struct mcp_list_tools_result *result)
+{
+    (void)result;
+    return list_write_page(call, CATALOG_TOOLS, "tools", params->cursor);
+}
+
+/* ---- Results -------------------------------------------------------------------------------- */
+
+static void answer(struct call *call, struct str text, bool failed)
+{
+    struct mcp_content_block block = {0};
+    struct mcp_call_tool_result result = {0};
+    if (!text.p) {
+        call_fail(call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
+        return;
+    }
+    block.kind = MCP_KIND_TEXT_CONTENT;
+    MCP_SET(&block, text, text);
+    result.content.v = &block;
+    result.content.n = 1;
+    result.has_content = 1;
+    if (failed)
+        MCP_SET(&result, is_error, true);
+    else
+        MCP_SET(&result, structured_content, text);
+    call_done(call, &result);
+}
+
+void tool_succeed(struct call *call, struct str json)
+{
+    answer(call, json, false);
+}
+
+void tool_fail(struct call *call, struct str text)
+{
+    answer(call, text, true);
+}
+
+/* ---- tools/call ----------------------------------------------------------------------------- */
+
+static int explain_unknown(struct call *call, struct str name)
+{
+    bool cut = name.n > NAME_SHOWN_MAX;
+    struct str shown = {name.p, cut ? NAME_SHOWN_MAX : name.n};
+    struct str message =
+        arena_printf(&call->arena, "Unknown tool: " STR_FMT "%s", STR_ARG(shown), cut ? "..." : "");
+    return call_explain(call, ERR_PARAMS, message, STR_NONE);
+}
+
+static int explain(struct call *call, const char *pointer, const char *reason, const char *expected)
+{
+    struct str data = call_fault_data(call, "/params/arguments", pointer, reason, expected);
+    return call_explain(call, ERR_PARAMS, STR_NONE, data);
+}
+
+/* Absent arguments are an empty object (acceptance C-019). */
+static int open_arguments(struct call *call, struct str text, const struct tape_node **ret)
+{
+    static const struct tape_node none = {.kind = TAPE_OBJECT, .v.size = 1};
+    struct wire_fault fault = {0};
+    if (!text.p) {
+        *ret = &none;
+        return 0;
+    }
+    int err = tape_open(text, &call->arena, ret, &fault);
+    if (err != ERR_PARAMS)
+        return err;
+    return explain(call, fault.pointer, wire_reason_name(fault.reason), fault.expected);
+}
+
+int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_params *params,
+                      struct mcp_call_tool_result *result)
+{
+    const struct tape_node *args;
+    struct row_fault fault = {.pointer = ""};
+    (void)result; /* written by tool_succeed or tool_fail */
+    int err = catalog_use(call);
+    if (err < 0)
+        return err;
+    const struct catalog_tool *tool = call->in.profile == PROFILE_APPLICATION
+                                          ? catalog_find_tool(call->catalog, params->name)
+                                          : NULL;
+    if (!tool)
+        return explain_unknown(call, params->name);
+    err = open_arguments(call, params->arguments, &args);
+    if (err < 0)
+        return err;
+    if (row_check(tool->input, args, &fault) < 0)
+        return explain(call, fault.pointer, fault.reason, fault.expected);
+    return table_run(call, tool, args);
+}

@@ -1,0 +1,259 @@
+/* core/session.c - see session.h. */
+#include "core/session.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "core/core_state.h"
+#include "core/revision.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define RANDOM_BYTES  16 /* 128 bits, as acceptance S-02 asks */
+#define RENEWAL_PARTS 10 /* of the idle time; a smaller move is not written */
+
+const char *session_state_name(enum session_state state)
+{
+    static const char *const names[] = {"initializing", "operating", "ended"};
+    return names[state];
+}
+
+/* The one place that changes a state. */
+static void set_state(struct session *session, enum session_state state)
+{
+    session->state = state;
+    session->record.initialized = state == SESSION_OPERATING;
+}
+
+static const char *profile_name(enum call_profile profile)
+{
+    return profile == PROFILE_OPERATIONS ? "operations" : "application";
+}
+
+/* ---- Finding -------------------------------------------------------------------------------- */
+
+static bool could_be_an_id(struct str id)
+{
+    for (uint32_t i = 0; i < id.n; i++)
+        if (id.p[i] < 0x21 || id.p[i] > 0x7e)
+            return false;
+    return id.n > 0 && id.n <= SESSION_ID_BYTES;
+}
+
+static int read_record(struct core *core, struct str id, struct arena *arena,
+                       struct store_session *ret)
+{
+    struct store_view *view;
+    int err = store_view_open(core->store, STORE_SYS, &view);
+    if (err < 0)
+        return err;
+    err = store_get_session(view, id, arena, ret);
+    store_view_close(view);
+    return err == ERR_ABSENT ? ERR_SESSION_GONE : err;
+}
+
+int session_find(struct core *core, struct call *call, struct session **ret)
+{
+    if (call->in.stdio) {
+        if (!core->stdio_session)
+            return ERR_NO_SESSION;
+        *ret = core->stdio_session;
+        return 0;
+    }
+    if (call->in.session_id.n == 0)
+        return ERR_NO_SESSION;
+    if (!could_be_an_id(call->in.session_id))
+        return ERR_SESSION_GONE;
+    struct session *session = arena_zalloc(&call->arena, sizeof *session);
+    if (!session)
+        return ERR_NO_MEMORY;
+    int err = read_record(core, call->in.session_id, &call->arena, &session->record);
+    if (err < 0)
+        return err;
+    session->revision = revision_find(session->record.version);
+    if (session->revision < 0 ||
+        !str_eq(session->record.profile, str_of(profile_name(call->in.profile))))
+        return ERR_SESSION_GONE;
+    set_state(session, session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING);
+    *ret = session;
+    return 0;
+}
+
+/* ---- Renewing ------------------------------------------------------------------------------- */
+
+struct session_renewal {
+    struct session_renewal *next, **link; /* link: where the pointer to this one is */
+    struct store_write write;
+    struct store_op op;
+    struct store_session session;
+    char id[SESSION_ID_BYTES];
+};
+
+static void renewal_done(struct store_write *write, int err)
+{
+    (void)err; /* a record that is gone stays gone; any other trouble shows on the next request */
+    struct session_renewal *r =
+        (struct session_renewal *)((char *)write - offsetof(struct session_renewal, write));
+    *r->link = r->next;
+    if (r->next)
+        r->next->link = r->link;
+    free(r);
+}
+
+/* Writes may outlive the core; where nobody calls back any more they stay reachable here. */
+void session_forget_renewals(struct core *core)
+{
+    static struct session_renewal *left;
+    struct session_renewal **end = &core->renewals;
+    if (!core->renewals)
+        return;
+    while (*end)
+        end = &(*end)->next;
+    *end = left;
+    if (left)
+        left->link = end;
+    left = core->renewals;
+    left->link = &left;
+}
+
+static struct session_renewal *renewal_new(struct core *core, const struct session *session)
+{
+    struct session_renewal *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    memcpy(r->id, session->record.id.p, session->record.id.n);
+    r->session.id = (struct str){r->id, session->record.id.n};
+    r->next = core->renewals;
+    r->link = &core->renewals;
+    if (r->next)
+        r->next->link = &r->next;
+    core->renewals = r;
+    return r;
+}
+
+void session_renew(struct core *core, const struct session *session)
+{
+    int64_t idle_ms = core->config.session_idle_ms, now_ms = clock_wall_ms();
+    if (session == core->stdio_session)
+        return;
+    if (now_ms + idle_ms - session->record.expires_ms <= idle_ms / RENEWAL_PARTS)
+        return;
+    struct session_renewal *r = renewal_new(core, session);
+    if (!r)
+        return;
+    r->session.active_ms = now_ms;
+    r->session.expires_ms = now_ms + idle_ms;
+    r->op = (struct store_op){
+        .kind = STORE_TOUCH_SESSION, .if_version = STORE_ANY, .session = &r->session};
+    r->write =
+        (struct store_write){.space = STORE_SYS, .ops = &r->op, .n_ops = 1, .done = renewal_done};
+    store_submit(core->store, &r->write);
+}
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+/* The creation minute first, so that sessions made together lie together in the store. */
+static int make_id(int64_t now_ms, struct arena *arena, struct str *ret)
+{
+    unsigned char random[RANDOM_BYTES];
+    char hex[2 * RANDOM_BYTES + 1];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return ERR_INTERNAL;
+    for (size_t i = 0; i < sizeof random; i++) {
+        hex[2 * i] = "0123456789abcdef"[random[i] >> 4];
+        hex[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
+    }
+    hex[2 * RANDOM_BYTES] = '\0';
+    *ret = arena_printf(arena, "%08x%s", (unsigned)(now_ms / 60000), hex);
+    return ret->p ? 0 : ERR_NO_MEMORY;
+}
+
+int session_new(struct core *core, struct call *call, struct str version, struct str client_info,
+                struct str capabilities, struct session **ret)
+{
+    struct arena *arena = call->in.stdio ? &core->arena : &call->arena;
+    struct session *session = arena_zalloc(arena, sizeof *session);
+    int64_t now_ms = clock_wall_ms();
+    if (!session)
+        return ERR_NO_MEMORY;
+    session->revision = revision_find(version);
+    session->record = (struct store_session){
+        .id = STR(""),
+        .user = arena_str(arena, call->in.user),
+        .profile = str_of(profile_name(call->in.profile)),
+        .version = arena_str(arena, version),
+        .client_info = arena_str(arena, client_info),
+        .capabilities = arena_str(arena, capabilities),
+        .log_level = -1,
+        .created_ms = now_ms,
+        .active_ms = now_ms,
+        .expires_ms = now_ms + core->config.session_idle_ms,
+    };
+    const struct store_session *r = &session->record;
+    if (!r->user.p || !r->version.p || !r->client_info.p || !r->capabilities.p)
+        return ERR_NO_MEMORY;
+    int err = call->in.stdio ? 0 : make_id(now_ms, arena, &session->record.id);
+    if (err == 0)
+        *ret = session;
+    return err;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+struct session_write {
+    struct store_write write;
+    struct store_op op;
+    struct call *call;
+    session_then_fn then;
+};
+
+static void written(struct store_write *write, int err)
+{
+    struct session_write *w = (struct session_write *)write; /* its first member */
+    w->then(w->call, err == ERR_ABSENT ? ERR_SESSION_GONE : err);
+}
+
+static int submit(struct core *core, struct call *call, enum store_op_kind kind,
+                  uint64_t if_version, session_then_fn then)
+{
+    struct session_write *w = arena_zalloc(&call->arena, sizeof *w);
+    if (!w)
+        return ERR_NO_MEMORY;
+    w->op = (struct store_op){
+        .kind = kind, .if_version = if_version, .session = &call->session->record};
+    w->write = (struct store_write){.space = STORE_SYS, .ops = &w->op, .n_ops = 1, .done = written};
+    w->call = call;
+    w->then = then;
+    store_submit(core->store, &w->write);
+    return 0;
+}
+
+int session_save_new(struct core *core, struct call *call, session_then_fn then)
+{
+    if (!call->in.stdio)
+        return submit(core, call, STORE_PUT_SESSION, STORE_MISSING, then);
+    core->stdio_session = call->session;
+    then(call, 0);
+    return 0;
+}
+
+int session_set_operating(struct core *core, struct call *call, session_then_fn then)
+{
+    bool already = call->session->state == SESSION_OPERATING;
+    set_state(call->session, SESSION_OPERATING);
+    if (already || call->in.stdio) {
+        then(call, 0);
+        return 0;
+    }
+    call->session->record.active_ms = clock_wall_ms();
+    call->session->record.expires_ms =
+        call->session->record.active_ms + core->config.session_idle_ms;
+    return submit(core, call, STORE_PUT_SESSION, STORE_PRESENT, then);
+}
+
+int session_end(struct core *core, struct call *call, session_then_fn then)
+{
+    set_state(call->session, SESSION_ENDED);
+    return submit(core, call, STORE_DELETE_SESSION, STORE_PRESENT, then);
+}

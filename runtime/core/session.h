@@ -1,0 +1,48 @@
+/* core/session.h - a client's session: its life-cycle, its negotiated revision, its record.
+ *
+ * The record lives in the store, so that any worker can take the next request and a restart ends
+ * nothing. It is read for every request (about a microsecond); there is no cache, hence no dead
+ * session that somebody still serves. Activity is written back lazily: only when it would move the
+ * expiry by more than a tenth of the idle time, and never so that it could revive a deleted record.
+ *
+ *   initialize -> INITIALIZING -> notifications/initialized -> OPERATING -> DELETE -> ENDED
+ *
+ * Requests are served in INITIALIZING too (acceptance Q-05): the notification may still be on its
+ * way through another worker. On stdio there is one session without an id, in memory.
+ */
+#ifndef TENON_CORE_SESSION_H
+#define TENON_CORE_SESSION_H
+
+#include "core/call.h"
+#include "core/core.h"
+
+enum session_state { SESSION_INITIALIZING, SESSION_OPERATING, SESSION_ENDED };
+
+struct session {
+    enum session_state state;
+    int revision; /* enum mcp_revision of record.version */
+    struct store_session record;
+};
+
+const char *session_state_name(enum session_state state);
+
+/* The session that the call names, in its arena. 0; ERR_NO_SESSION (no header, or stdio before
+ * initialize), ERR_SESSION_GONE (also for one of the other profile), ERR_NO_MEMORY, or what the
+ * store says. */
+int session_find(struct core *core, struct call *call, struct session **ret);
+/* Renews the expiry if it is time for that. Does not wait, and cannot fail the request. */
+void session_renew(struct core *core, const struct session *session);
+void session_forget_renewals(struct core *core); /* the core goes, its writes may be under way */
+
+/* A new record with a fresh id for this call, not yet stored. */
+int session_new(struct core *core, struct call *call, struct str version, struct str client_info,
+                struct str capabilities, struct session **ret);
+
+/* These write, then call `then` on the loop (or at once on stdio). 0, or ERR_NO_MEMORY and `then`
+ * is not called. */
+typedef void (*session_then_fn)(struct call *call, int err);
+int session_save_new(struct core *core, struct call *call, session_then_fn then);
+int session_set_operating(struct core *core, struct call *call, session_then_fn then);
+int session_end(struct core *core, struct call *call, session_then_fn then);
+
+#endif

@@ -1,0 +1,380 @@
+/* core/table_run.c - get, search, create, update and delete on the rows of one table.
+ *
+ * Reads happen at once on the loop (a long search on a handler thread), writes by store_submit. An
+ * update reads the row, merges the changes and writes it under the condition that nobody else wrote
+ * it meanwhile; it starts again if somebody did.
+ */
+#include "core/table_run.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/core_state.h"
+#include "core/table_search.h"
+#include "wire/json_write.h"
+
+#define UPDATE_TRIES 8
+
+struct run {
+    struct store_write write; /* first, so that `done` finds its way back */
+    struct store_op op;
+    struct search search;
+    struct call *call;
+    const struct table *table;
+    const struct tape_node *args;
+    struct str key;
+    uint32_t tries;
+};
+
+/* ---- Failing -------------------------------------------------------------------------------- */
+
+static struct str key_text(struct run *run, struct buf *scratch)
+{
+    buf_clear(scratch);
+    if (run->table->key_type == KEY_STRING)
+        json_write_str(scratch, run->key);
+    else
+        key_write_text(run->table->key_type, run->key, scratch);
+    return buf_str(scratch);
+}
+
+/* "No row with code \"FR\" in geo.countries." */
+static void fail_about_key(struct run *run, const char *before, const char *after)
+{
+    const struct table *t = run->table;
+    struct buf key = {.limit = 2 * KEY_BYTES_MAX};
+    struct str text = key_text(run, &key), name = t->attributes[t->key].name;
+    struct str sentence = arena_printf(
+        &run->call->arena, "%s " STR_FMT " " STR_FMT " %s " STR_FMT "." STR_FMT ".", before,
+        STR_ARG(name), STR_ARG(text), after, STR_ARG(t->database), STR_ARG(t->name));
+    buf_done(&key);
+    tool_fail(run->call, sentence);
+}
+
+static bool is_for_the_model(int err)
+{
+    return err == ERR_LIMIT || err == ERR_STORE_FULL || err == ERR_STORE_READ_ONLY ||
+           err == ERR_CONFLICT || err == ERR_BUSY;
+}
+
+/* What went wrong in the store: the model may act on some of it, the rest is our fault. */
+static void fail_by(struct run *run, int err)
+{
+    struct call *call = run->call;
+    if (err == ERR_LIMIT)
+        tool_fail(call, STR("The row is too large to be stored."));
+    else if (is_for_the_model(err))
+        tool_fail(call, arena_printf(&call->arena, "%s. Nothing was changed.", err_text(err)));
+    else
+        call_fail(call, err, STR_NONE, STR_NONE);
+    if (err != ERR_LIMIT && err != ERR_CONFLICT)
+        log_error("a tool failed: %s", err_name(err));
+}
+
+static int explain_fault(struct call *call, const char *prefix, const struct row_fault *fault)
+{
+    struct str data = call_fault_data(call, prefix, fault->pointer, fault->reason, fault->expected);
+    return call_explain(call, ERR_PARAMS, STR_NONE, data);
+}
+
+/* The key that the arguments name. */
+static int take_id(struct run *run)
+{
+    struct row_fault fault;
+    const struct tape_node *id = tape_get(run->args, STR("id"));
+    int err = table_value_key(run->table, id, &run->call->arena, &run->key, &fault);
+    return err == ERR_PARAMS ? explain_fault(run->call, "/params/arguments/id", &fault) : err;
+}
+
+/* ---- Answering ------------------------------------------------------------------------------ */
+
+static void succeed_with_row(struct run *run, const struct tape_node *row)
+{
+    struct buf json = {0};
+    tape_write(row, &json);
+    if (json.failed)
+        call_fail(run->call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
+    else
+        tool_succeed(run->call, buf_str(&json));
+    buf_done(&json);
+}
+
+static int read_row(struct run *run, struct store_row *ret)
+{
+    struct store_view *view;
+    int err = store_view_open(run->call->core->store, STORE_DATA, &view);
+    if (err < 0)
+        return err;
+    err = store_get_row(view, run->table->id, run->key, &run->call->arena, ret);
+    store_view_close(view);
+    return err;
+}
+
+/* ---- get ------------------------------------------------------------------------------------ */
+
+static int run_get(struct run *run)
+{
+    struct store_row row;
+    int err = take_id(run);
+    if (err < 0)
+        return err;
+    err = read_row(run, &row);
+    if (err == ERR_ABSENT)
+        fail_about_key(run, "There is no row with", "in");
+    else if (err < 0)
+        fail_by(run, err);
+    else
+        succeed_with_row(run, row.row);
+    return CALL_LATER;
+}
+
+/* ---- search --------------------------------------------------------------------------------- */
+
+struct str table_search_scope(struct call *call, const struct table *table,
+                              const struct tape_node *where)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%u ", table->id);
+    if (where && where->n)
+        tape_write(where, &text);
+    struct str scope = arena_buf(&call->arena, &text);
+    buf_done(&text);
+    return scope;
+}
+
+int table_search_json(struct call *call, struct search *s, struct str *ret)
+{
+    struct buf json = {0};
+    struct str cursor = STR_NONE, scope = table_search_scope(call, s->table, s->where);
+    int err = scope.p ? 0 : ERR_NO_MEMORY;
+    if (err == 0 && s->more)
+        err = cursor_write(&call->core->cursor_key, CURSOR_SEARCH, scope,
+                           (struct str){s->last_key, s->last_key_n}, &call->arena, &cursor);
+    if (err < 0)
+        return err;
+    buf_add_lit(&json, "{\"rows\":[");
+    buf_add_str(&json, buf_str(&s->rows));
+    buf_add_char(&json, ']');
+    if (cursor.p) {
+        buf_add_lit(&json, ",\"nextCursor\":");
+        json_write_str(&json, cursor);
+    }
+    buf_add_char(&json, '}');
+    *ret = arena_buf(&call->arena, &json);
+    buf_done(&json);
+    return ret->p ? 0 : ERR_NO_MEMORY;
+}
+
+static void search_done(struct search *s, int err)
+{
+    struct run *run = s->ctx;
+    struct str json;
+    if (err == 0)
+        err = table_search_json(run->call, s, &json);
+    buf_done(&s->rows);
+    if (err < 0)
+        fail_by(run, err);
+    else
+        tool_succeed(run->call, json);
+}
+
+static int take_cursor(struct run *run)
+{
+    struct search *s = &run->search;
+    const struct tape_node *cursor = tape_get(run->args, STR("cursor"));
+    struct str scope = cursor ? table_search_scope(run->call, s->table, s->where) : STR_NONE;
+    if (!cursor)
+        return 0;
+    if (!scope.p)
+        return ERR_NO_MEMORY;
+    int err = cursor_read(&run->call->core->cursor_key, CURSOR_SEARCH, scope, tape_str(cursor),
+                          &run->call->arena, &s->after);
+    if (err != ERR_PARAMS)
+        return err;
+    struct row_fault fault = {.pointer = ""};
+    row_fault_set(&fault, "cursor", "nextCursor of a page with the same where");
+    return explain_fault(run->call, "/params/arguments/cursor", &fault);
+}
+
+static int run_search(struct run *run)
+{
+    struct core *core = run->call->core;
+    const struct tape_node *limit = tape_get(run->args, STR("limit"));
+    run->search = (struct search){
+        .store = core->store,
+        .loop = core->loop,
+        .table = run->table,
+        .where = tape_get(run->args, STR("where")),
+        .limit = limit ? (uint32_t)tape_num(limit) : core->config.search_page,
+        .done = search_done,
+        .ctx = run,
+    };
+    int err = take_cursor(run);
+    if (err < 0)
+        return err;
+    err = search_start(&run->search);
+    if (err != SEARCH_LATER)
+        search_done(&run->search, err);
+    return CALL_LATER;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+static void submit(struct run *run, enum store_op_kind kind, uint64_t if_version,
+                   const struct tape_node *row, void (*done)(struct store_write *, int))
+{
+    run->op = (struct store_op){.kind = kind,
+                                .if_version = if_version,
+                                .table = run->table->id,
+                                .key = run->key,
+                                .row = row};
+    run->write =
+        (struct store_write){.space = STORE_DATA, .ops = &run->op, .n_ops = 1, .done = done};
+    store_submit(run->call->core->store, &run->write);
+}
+
+static void created(struct store_write *write, int err)
+{
+    struct run *run = (struct run *)write;
+    if (err == ERR_EXISTS)
+        fail_about_key(run, "There is already a row with", "in");
+    else if (err == ERR_ABSENT)
+        tool_fail(run->call, STR("The table does not exist any more."));
+    else if (err < 0)
+        fail_by(run, err);
+    else
+        succeed_with_row(run, run->op.row);
+}
+
+static int run_create(struct run *run)
+{
+    struct row_fault fault = {.pointer = ""};
+    int err = table_row_key(run->table, run->args, &run->call->arena, &run->key, &fault);
+    if (err == ERR_PARAMS)
+        return explain_fault(run->call, "/params/arguments", &fault);
+    if (err < 0)
+        return err;
+    submit(run, STORE_PUT_ROW, STORE_MISSING, run->args, created);
+    return CALL_LATER;
+}
+
+/* The row with the changed attributes in their old places, then the new ones. */
+static int merge(struct run *run, const struct tape_node *row, const struct tape_node *changes,
+                 const struct tape_node **ret)
+{
+    struct tape_builder b;
+    tape_begin(&b, &run->call->arena);
+    tape_open_object(&b);
+    tape_each (row, key, value) {
+        const struct tape_node *changed = tape_get(changes, tape_str(key));
+        tape_add_str(&b, tape_str(key));
+        tape_add_node(&b, changed ? changed : value);
+    }
+    tape_each (changes, name, added) {
+        if (tape_get(row, tape_str(name)))
+            continue;
+        tape_add_str(&b, tape_str(name));
+        tape_add_node(&b, added);
+    }
+    tape_close(&b);
+    return tape_finish(&b, ret);
+}
+
+static int start_update(struct run *run);
+
+static void updated(struct store_write *write, int err)
+{
+    struct run *run = (struct run *)write;
+    if (err == ERR_CONFLICT && ++run->tries < UPDATE_TRIES)
+        err = start_update(run);
+    else if (err == 0)
+        succeed_with_row(run, run->op.row);
+    if (err == ERR_ABSENT)
+        fail_about_key(run, "There is no row with", "in");
+    else if (err < 0)
+        fail_by(run, err);
+}
+
+static int start_update(struct run *run)
+{
+    struct store_row row;
+    const struct tape_node *merged, *changes = tape_get(run->args, STR("changes"));
+    struct row_fault fault;
+    int err = read_row(run, &row);
+    if (err == 0)
+        err = merge(run, row.row, changes, &merged);
+    if (err < 0)
+        return err;
+    if (table_check_row(run->table, merged, &fault) < 0) {
+        tool_fail(run->call, arena_printf(&run->call->arena,
+                                          "The row would not fit its schema: %s: %s, expected %s",
+                                          fault.pointer, fault.reason, fault.expected));
+        return 0;
+    }
+    submit(run, STORE_PUT_ROW, row.version, merged, updated);
+    return 0;
+}
+
+/* The primary key stands among the changes only if rows may have any attribute. */
+static int check_changes(struct run *run)
+{
+    struct str key = run->table->attributes[run->table->key].name;
+    struct row_fault fault = {.pointer = ""};
+    if (!tape_get(tape_get(run->args, STR("changes")), key))
+        return 0;
+    row_fault_within(&fault, key);
+    row_fault_set(&fault, "primaryKey", "any attribute but the primary key");
+    return explain_fault(run->call, "/params/arguments/changes", &fault);
+}
+
+static int run_update(struct run *run)
+{
+    int err = take_id(run);
+    if (err == 0)
+        err = check_changes(run);
+    if (err < 0)
+        return err;
+    err = start_update(run);
+    if (err == ERR_ABSENT)
+        fail_about_key(run, "There is no row with", "in");
+    else if (err < 0)
+        fail_by(run, err);
+    return CALL_LATER;
+}
+
+static void deleted(struct store_write *write, int err)
+{
+    struct run *run = (struct run *)write;
+    if (err == ERR_ABSENT)
+        tool_succeed(run->call, STR("{\"deleted\":false}"));
+    else if (err < 0)
+        fail_by(run, err);
+    else
+        tool_succeed(run->call, STR("{\"deleted\":true}"));
+}
+
+static int run_delete(struct run *run)
+{
+    int err = take_id(run);
+    if (err < 0)
+        return err;
+    submit(run, STORE_DELETE_ROW, STORE_PRESENT, NULL, deleted);
+    return CALL_LATER;
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
+
+static int (*const runners[VERB_N])(struct run *run) = {
+    [VERB_GET] = run_get,       [VERB_SEARCH] = run_search, [VERB_CREATE] = run_create,
+    [VERB_UPDATE] = run_update, [VERB_DELETE] = run_delete,
+};
+
+int table_run(struct call *call, const struct catalog_tool *tool, const struct tape_node *args)
+{
+    struct run *run = arena_zalloc(&call->arena, sizeof *run);
+    if (!run)
+        return ERR_NO_MEMORY;
+    run->call = call;
+    run->table = tool->table;
+    run->args = args;
+    return runners[tool->verb](run);
+}

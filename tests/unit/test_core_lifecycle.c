@@ -1,0 +1,740 @@
+/* tests/unit/test_core_lifecycle.c - messages, initialize, sessions, versions: what core decides of
+ * the checklist's J, M, L, S and V, each test named after its rows. */
+#include "tests/unit/ask.h"
+
+#define N(a) (sizeof(a) / sizeof *(a))
+
+#define ERR_PATTERN(code)                                         \
+    "{\"jsonrpc\":\"2.0\",\"id\":\"*\",\"error\":{\"code\":" code \
+    ",\"message\":\"*\"},\"-\":[\"result\"]}"
+#define NO_ID_PATTERN(code) \
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":" code ",\"message\":\"*\"}}"
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+static void J_05_id_null_is_refused(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 400, "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
+        NO_ID_PATTERN("-32600"));
+}
+
+static void J_06_C_003_other_ids_are_refused(void **state)
+{
+    static const char *const ids[] = {"1.5", "true", "{}", "[]"};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(ids); i++) {
+        char body[128];
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
+        ask(*state, 400, body, NO_ID_PATTERN("-32600"));
+    }
+}
+
+static void J_07_C_001_ids_come_back_exactly(void **state)
+{
+    static const char *const ids[] = {"0",
+                                      "-1",
+                                      "1.0",
+                                      "9007199254740993",
+                                      "9223372036854775807",
+                                      "123456789012345678901234567890",
+                                      "\"\"",
+                                      "\"1\"",
+                                      "\"\xc5\xbc\\u00e9\\ud83d\\ude00\""};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(ids); i++) {
+        char body[256], wanted[256];
+        snprintf(body, sizeof body, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
+        snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", ids[i]);
+        bench_send(*state, str_of(body));
+        assert_string_equal(bench.body.p, wanted); /* byte for byte */
+    }
+}
+
+static void J_10_an_empty_result_is_an_object(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 200, PING, PONG);
+    assert_string_equal(bench.body.p, PONG);
+}
+
+static void J_11_J_23_notifications_are_never_answered(void **state)
+{
+    static const char *const bodies[] = {
+        INITIALIZED,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/foo\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "cancelled\",\"params\":{\"requestId\":{}}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\",\"params\":{\"_meta\":5}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"tools/list\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"ping\"}",
+    };
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(bodies); i++)
+        ask(*state, 202, bodies[i], "");
+}
+
+static void J_13_J_21_unknown_methods(void **state)
+{
+    static const char *const methods[] = {"foo/bar", "",      "Ping",
+                                          "rpc.x",   "ping ", "server/discover"};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(methods); i++)
+        ask_method(*state, methods[i], "", "!{\"code\":-32601,\"message\":\"*\"}");
+    ask_method(*state, "foo/bar", "", "!{\"message\":\"Method not found: foo/bar\"}");
+}
+
+static void J_14_params_that_do_not_fit_name_the_place(void **state)
+{
+    static const char *const cases[][3] = {
+        {"tools/call", "{\"arguments\":{}}", "/params/name"},
+        {"tools/call", "{\"name\":5}", "/params/name"},
+        {"tools/call", "", "/params/name"},
+        {"tools/call", "{\"name\":\"x\",\"arguments\":[]}", "/params/arguments"},
+        {"tools/call", "{\"name\":\"x\",\"name\":\"y\"}", "/params/name"},
+        {"resources/read", "{}", "/params/uri"},
+        {"resources/read", "{\"uri\":42}", "/params/uri"},
+        {"resources/list", "{\"cursor\":5}", "/params/cursor"},
+    };
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(cases); i++) {
+        char wanted[256];
+        snprintf(
+            wanted, sizeof wanted,
+            "!{\"code\":-32602,\"data\":{\"pointer\":\"%s\",\"reason\":\"*\",\"expected\":\"*\"}}",
+            cases[i][2]);
+        ask_method(*state, cases[i][0], cases[i][1], wanted);
+    }
+    ask(*state, 200, PING, PONG);
+}
+
+static void J_15_C_011_what_is_not_json(void **state)
+{
+    static const char *const bodies[] = {
+        "",
+        "{",
+        "{\"a\":}",
+        PING " x",
+        "{'id':7}",
+        "{\"a\":1,}",
+        "tru",
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"ping\"}"};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(bodies); i++)
+        ask(*state, 400, bodies[i], NO_ID_PATTERN("-32700"));
+    ask(*state, 200, PING, PONG);
+}
+
+static void J_16_json_that_is_no_message(void **state)
+{
+    static const char *const bodies[] = {
+        "{}",
+        "\"x\"",
+        "1",
+        "null",
+        "{\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\":\"tools/list\"}",
+    };
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(bodies); i++)
+        ask(*state, 400, bodies[i], ERR_PATTERN("-32600"));
+}
+
+static void J_18_C_013_what_is_not_utf8(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 400,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":{\"k\":\"\xff\"}}"
+        "}",
+        NO_ID_PATTERN("-32700"));
+    ask(*state, 400, "\xef\xbb\xbf" PING, NO_ID_PATTERN("-32700"));
+}
+
+static void J_20_unknown_members_are_tolerated(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask_method(*state, "ping", "{\"zzz\":{\"y\":[1,{}]}}", "{}");
+    ask_method(*state, "tools/list", "{\"zzz\":1}", "{\"tools\":[]}");
+}
+
+static void J_22_a_client_asks_only_what_a_client_may(void **state)
+{
+    static const char *const methods[] = {"sampling/createMessage",  "roots/list",
+                                          "elicitation/create",      "notifications/initialized",
+                                          "notifications/cancelled", "notifications/message"};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(methods); i++)
+        ask_method(*state, methods[i], "", "!{\"code\":-32601}");
+}
+
+static void J_24_C_017_deep_and_huge(void **state)
+{
+    struct buf body = {0};
+    bench_connect(*state, "2025-06-18");
+    for (int deep = 0; deep < 3; deep++) {
+        static const int depths[] = {125, 126, 100000};
+        buf_clear(&body);
+        buf_add_lit(
+            &body,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":{\"x\":");
+        for (int i = 0; i < depths[deep]; i++)
+            buf_add_char(&body, '[');
+        for (int i = 0; i < depths[deep]; i++)
+            buf_add_char(&body, ']');
+        buf_add_lit(&body, "}}}");
+        bench_send(*state, buf_str(&body));
+        expect(*state, deep ? 400 : 200, deep ? NO_ID_PATTERN("-32700") : PONG, "deep nesting");
+    }
+    buf_clear(&body);
+    buf_add_lit(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"");
+    for (int i = 0; i < 10000; i++)
+        buf_add_char(&body, 'm');
+    buf_add_lit(&body, "\"}");
+    bench_send(*state, buf_str(&body));
+    expect(*state, 200, ERR_PATTERN("-32601"), "a long method");
+    assert_true(bench.body.n < 300);
+    buf_done(&body);
+    ask(*state, 200, PING, PONG);
+}
+
+static void C_009_names_are_compared_after_decoding(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 200, "{\"jsonrpc\":\"2.0\",\"id\":1,\"\\u006dethod\":\"p\\u0069ng\"}", PONG);
+    ask(*state, 200, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools\\/list\"}",
+        "{\"result\":{\"tools\":[]}}");
+}
+
+static void C_019_params_null_is_absent(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask_method(*state, "tools/list", "null", "{\"tools\":[]}");
+    ask_method(*state, "tools/list", "", "{\"tools\":[]}");
+}
+
+static void M_01_reserved_meta_keys_mean_nothing(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask_method(*state, "ping", "{\"_meta\":{\"mcp.dev/x\":[{}],\"modelcontextprotocol.io/y\":7}}",
+               "{}");
+}
+
+static void M_05_M_06_meta_and_progress_token_are_checked_everywhere(void **state)
+{
+    static const char *const methods[] = {"ping", "tools/list", "resources/list"};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(methods); i++) {
+        ask_method(*state, methods[i], "{\"_meta\":5}",
+                   "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/_meta\"}}");
+        ask_method(*state, methods[i], "{\"_meta\":{\"progressToken\":1.5}}",
+                   "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/_meta/progressToken\"}}");
+        ask_method(*state, methods[i], "{\"_meta\":{\"progressToken\":0}}", "{}");
+        ask_method(*state, methods[i], "{\"_meta\":{\"progressToken\":\"\"}}", "{}");
+    }
+}
+
+/* ---- Life-cycle ----------------------------------------------------------------------------- */
+
+static void L_02_S_04_C_043_nothing_runs_without_a_session(void **state)
+{
+    ask(*state, 400, PING, ERR_PATTERN("-32600"));
+    ask(*state, 400, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+        ERR_PATTERN("-32600"));
+    ask(*state, 400, INITIALIZED, NO_ID_PATTERN("-32600"));
+    ask(*state, 400, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+        "{\"error\":{\"code\":-32600}}");
+}
+
+static void server_discover_without_a_session_is_refused_at_once(void **state)
+{
+    strcpy(bench.version, "2026-07-28");
+    ask(*state, 400,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{\"_meta\":{}}}",
+        ERR_PATTERN("-32600"));
+}
+
+static void L_03_initialize_says_who_and_what(void **state)
+{
+    ask(*state, 200, INITIALIZE("2025-06-18"),
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\","
+        "\"capabilities\":{"
+        "\"tools\":{\"-\":[\"listChanged\"]},\"resources\":{\"-\":[\"listChanged\",\"subscribe\"]},"
+        "\"-\":[\"prompts\",\"logging\",\"completions\"]},"
+        "\"serverInfo\":{\"name\":\"tenon\",\"title\":\"Tenon\",\"version\":\"*\"}}}");
+    assert_true(bench.new_session[0]);
+}
+
+static void L_04_known_versions_are_echoed(void **state)
+{
+    ask(*state, 200, INITIALIZE("2025-03-26"),
+        "{\"result\":{\"protocolVersion\":\"2025-03-26\",\"serverInfo\":{\"-\":[\"title\"]}}}");
+    ask(*state, 200, INITIALIZE("2025-06-18"), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+}
+
+static void L_05_L_06_unknown_version_gets_latest(void **state)
+{
+    ask(*state, 200, INITIALIZE("1999-01-01"), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+    ask(*state, 200, INITIALIZE("2099-12-31"), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+    ask(*state, 200, INITIALIZE("2026-07-28"), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+    ask(*state, 200, INITIALIZE("2025-11-25"), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+    ask(*state, 200, INITIALIZE(""), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+}
+
+static void L_07_initialize_needs_its_members(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}",
+         "/params/protocolVersion"},
+        {"{\"protocolVersion\":5,\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":"
+         "\"1\"}}",
+         "/params/protocolVersion"},
+        {"{\"protocolVersion\":\"x\",\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}",
+         "/params/capabilities"},
+        {"{\"protocolVersion\":\"x\",\"capabilities\":{}}", "/params/clientInfo"},
+        {"{\"protocolVersion\":\"x\",\"capabilities\":{},\"clientInfo\":{\"version\":\"1\"}}",
+         "/params/clientInfo/name"},
+        {"{\"protocolVersion\":\"x\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\"}}",
+         "/params/clientInfo/version"},
+    };
+    for (size_t i = 0; i < N(cases); i++) {
+        char wanted[256];
+        snprintf(wanted, sizeof wanted, "!{\"code\":-32602,\"data\":{\"pointer\":\"%s\"}}",
+                 cases[i][1]);
+        ask_method(*state, "initialize", cases[i][0], wanted);
+        assert_int_equal(bench.new_session[0], '\0');
+    }
+    ask_method(*state, "initialize", "", "!{\"code\":-32602}");
+    ask_method(*state, "initialize", "{\"_meta\":7}", "!{\"code\":-32602}");
+}
+
+static void L_07_client_info_is_bounded(void **state)
+{
+    struct buf body = {0};
+    buf_add_lit(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                       "\"protocolVersion\":\"2025-06-18\","
+                       "\"capabilities\":{},\"clientInfo\":{\"name\":\"");
+    for (unsigned i = 0; i < CLIENT_INFO_BYTES; i++)
+        buf_add_char(&body, 'x');
+    buf_add_lit(&body, "\",\"version\":\"1\"}}}");
+    bench_send(*state, buf_str(&body));
+    expect(*state, 200,
+           "{\"error\":{\"code\":-32602,\"data\":{\"pointer\":\"/params/clientInfo\"}}}",
+           "long clientInfo");
+    assert_int_equal(bench.new_session[0], '\0');
+    buf_done(&body);
+}
+
+static void L_09_Q_05_requests_before_initialized_are_served(void **state)
+{
+    ask(*state, 200, INITIALIZE("2025-06-18"), "{}");
+    strcpy(bench.session, bench.new_session);
+    ask(*state, 200, PING, PONG);
+    ask_method(*state, "tools/list", "", "{\"tools\":[]}");
+    ask(*state, 202, INITIALIZED, "");
+    ask(*state, 202, INITIALIZED, "");
+    ask(*state, 200, PING, PONG);
+}
+
+static void L_12_RS_01_what_is_not_declared_is_not_there(void **state)
+{
+    static const char *const methods[] = {"prompts/list",        "prompts/get",
+                                          "completion/complete", "logging/setLevel",
+                                          "resources/subscribe", "resources/unsubscribe"};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(methods); i++)
+        ask_method(*state, methods[i], "{}", "!{\"code\":-32601}");
+    ask_method(*state, "tools/list", "", "{\"tools\":[]}");
+    ask_method(*state, "resources/list", "", "{\"resources\":[\"*\"]}");
+    ask_method(*state, "resources/templates/list", "",
+               "{\"resourceTemplates\":[\"*\",\"*\",\"*\"]}");
+}
+
+static void L_14_unknown_capabilities_are_tolerated(void **state)
+{
+    ask_method(*state, "initialize",
+               "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"experimental\":{\"x\":{}},"
+               "\"tomorrow\":{\"y\":[1]}},"
+               "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\",\"extra\":1},\"more\":true}",
+               "{\"protocolVersion\":\"2025-06-18\"}");
+}
+
+static void C_045_a_second_initialize_is_refused(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 400, INITIALIZE("2025-03-26"), "{\"id\":0,\"error\":{\"code\":-32600}}");
+    assert_int_equal(bench.new_session[0], '\0');
+    ask(*state, 400, "[" PING "]", ERR_PATTERN("-32600")); /* still 2025-06-18 */
+    bench.session[0] = '\0';
+    ask(*state, 200, INITIALIZE("2025-03-26"),
+        "{\"id\":0,\"result\":{\"protocolVersion\":\"2025-03-26\"}}");
+}
+
+static void C_02_C_04_C_08_cancelling_nothing_is_no_fault(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 202,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "cancelled\",\"params\":{\"requestId\":\"init\"}}",
+        "");
+    ask(*state, 202,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "cancelled\",\"params\":{\"requestId\":5,\"reason\":\"user\"}}",
+        "");
+    ask(*state, 200, PING, PONG);
+}
+
+static void Q_10_responses_are_taken(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 202, "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}", "");
+    ask(*state, 202,
+        "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-1,\"message\":\"no\"}}", "");
+}
+
+/* ---- Sessions ------------------------------------------------------------------------------- */
+
+static void S_02_S_03_S_12_ids_are_random_visible_ascii(void **state)
+{
+    char last[128] = "";
+    for (int i = 0; i < 100; i++) {
+        ask(*state, 200, INITIALIZE("2025-06-18"), "{}");
+        const char *id = bench.new_session;
+        assert_int_equal(strlen(id), 40);
+        for (const char *p = id; *p; p++)
+            assert_true(*p >= 0x21 && *p <= 0x7e);
+        assert_string_not_equal(id + 8, last);
+        strcpy(last, id + 8);
+    }
+}
+
+static void S_05_S_08_delete_ends_the_session_for_everything(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    bench.verb = CALL_DELETE;
+    ask(*state, 204, "", "");
+    ask(*state, 404, "", ERR_PATTERN("-32600"));
+    bench.verb = CALL_POST;
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
+    ask(*state, 404, INITIALIZED, ERR_PATTERN("-32600"));
+    ask(*state, 404, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", ERR_PATTERN("-32600"));
+    ask(*state, 404, "[" PING "]", ERR_PATTERN("-32600"));
+    ask(*state, 404, INITIALIZE("2025-06-18"), ERR_PATTERN("-32600"));
+    bench.session[0] = '\0';
+    ask(*state, 200, INITIALIZE("2025-06-18"), "{\"result\":{}}"); /* S-07 */
+}
+
+static void S_05_a_session_expires_when_idle(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    clock_advance_ms(bench_config.session_idle_ms - 1000);
+    ask(*state, 200, PING, PONG); /* and this renews it */
+    while (loop_turn(&bench.loop, 0))
+        ;
+    struct store_view *view;
+    struct store_session session;
+    struct arena a;
+    arena_init(&a, 0);
+    assert_int_equal(store_view_open(bench.store, STORE_SYS, &view), 0);
+    assert_int_equal(store_get_session(view, str_of(bench.session), &a, &session), 0);
+    store_view_close(view);
+    arena_done(&a);
+    clock_advance_ms(bench_config.session_idle_ms + 1000);
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
+}
+
+static int64_t expiry(struct bench *b)
+{
+    struct store_view *view;
+    struct store_session session;
+    struct arena a;
+    arena_init(&a, 0);
+    assert_int_equal(store_view_open(b->store, STORE_SYS, &view), 0);
+    assert_int_equal(store_get_session(view, str_of(b->session), &a, &session), 0);
+    store_view_close(view);
+    arena_done(&a);
+    return session.expires_ms;
+}
+
+static void wait_for_writes(struct bench *b)
+{
+    struct store_session session = {.id = STR("nobody")};
+    struct store_op op = {
+        .kind = STORE_TOUCH_SESSION, .if_version = STORE_ANY, .session = &session};
+    struct bench_write w = {
+        .write = {.space = STORE_SYS, .ops = &op, .n_ops = 1, .done = bench_written}};
+    store_submit(b->store, &w.write);
+    while (!w.done)
+        assert_true(loop_turn(&b->loop, 10));
+}
+
+static void S_15_activity_is_written_lazily(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    int64_t at_first = expiry(*state);
+    clock_advance_ms(bench_config.session_idle_ms / 20);
+    ask(*state, 200, PING, PONG);
+    wait_for_writes(*state);
+    assert_true(expiry(*state) == at_first);
+    clock_advance_ms(bench_config.session_idle_ms / 10);
+    ask(*state, 200, PING, PONG);
+    wait_for_writes(*state);
+    assert_true(expiry(*state) > at_first + bench_config.session_idle_ms / 10);
+}
+
+static void a_late_renewal_does_not_revive_a_session(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    clock_advance_ms(bench_config.session_idle_ms / 2);
+    ask(*state, 200, PING, PONG); /* its renewal is under way */
+    bench.verb = CALL_DELETE;
+    ask(*state, 204, "", "");
+    bench.verb = CALL_POST;
+    wait_for_writes(*state);
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
+}
+
+static void S_06_ids_that_were_never_issued(void **state)
+{
+    static const char *const ids[] = {
+        "0123456789abcdef0123456789abcdef01234567",
+        "x",
+        "../../etc/passwd",
+        "a b",
+        "\xc3\xa9",
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"};
+    for (size_t i = 0; i < N(ids); i++) {
+        strcpy(bench.session, ids[i]);
+        ask(*state, 404, PING, ERR_PATTERN("-32600"));
+    }
+}
+
+static void S_08_delete_may_be_off(void **state)
+{
+    struct core_config config = bench_config;
+    (void)state;
+    config.allow_client_delete = false;
+    bench_open(&bench, &config);
+    bench_connect(&bench, "2025-06-18");
+    bench.verb = CALL_DELETE;
+    ask(&bench, 405, "", ERR_PATTERN("-32600"));
+    bench.verb = CALL_GET;
+    ask(&bench, 405, "", ERR_PATTERN("-32600"));
+    bench.verb = CALL_POST;
+    ask(&bench, 200, PING, PONG);
+    bench_close(&bench);
+}
+
+static void S_13_a_session_belongs_to_its_user(void **state)
+{
+    strcpy(bench.user, "ada");
+    bench_connect(*state, "2025-06-18");
+    strcpy(bench.user, "bob");
+    ask(*state, 403, PING, ERR_PATTERN("-32600"));
+    bench.user[0] = '\0';
+    ask(*state, 403, PING, ERR_PATTERN("-32600"));
+    strcpy(bench.user, "ada");
+    ask(*state, 200, PING, PONG);
+}
+
+static void S_15_another_worker_knows_the_session(void **state)
+{
+    struct core *other, *mine = bench.core;
+    bench_connect(*state, "2025-06-18");
+    assert_int_equal(core_new(&bench.config, bench.store, &bench.loop, &other), 0);
+    bench.core = other;
+    ask(*state, 200, PING, PONG);
+    bench.core = mine;
+    core_free(other);
+}
+
+static void a_session_of_one_profile_is_unknown_to_the_other(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    bench.profile = PROFILE_OPERATIONS;
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
+    bench_connect(*state, "2025-06-18");
+    ask(*state, 200, PING, PONG);
+    ask_method(*state, "tools/list", "", "!{\"code\":-32601}");
+    ask_method(*state, "resources/list", "", "{\"resources\":[{\"uri\":\"tenon://about\"}]}");
+}
+
+static void a_profile_that_is_off_has_no_endpoint(void **state)
+{
+    struct core_config config = bench_config;
+    (void)state;
+    config.profile_enabled[PROFILE_OPERATIONS] = false;
+    bench_open(&bench, &config);
+    bench.profile = PROFILE_OPERATIONS;
+    ask(&bench, 404, INITIALIZE("2025-06-18"), ERR_PATTERN("-32600"));
+    bench_close(&bench);
+}
+
+/* ---- The version header --------------------------------------------------------------------- */
+
+static void V_01_initialize_ignores_the_header(void **state)
+{
+    static const char *const versions[] = {"", "-", "2025-06-18", "2025-11-25", "banana"};
+    for (size_t i = 0; i < N(versions); i++) {
+        strcpy(bench.version, versions[i]);
+        ask(*state, 200, INITIALIZE("2025-06-18"), "{\"result\":{}}");
+    }
+}
+
+static void V_02_V_03_Q_06_the_session_s_version_rules(void **state)
+{
+    bench_connect(*state, "2025-06-18");
+    bench.version[0] = '\0';
+    ask(*state, 400, "[" PING "]", ERR_PATTERN("-32600"));
+    strcpy(bench.version, "2025-03-26");
+    ask(*state, 400, "[" PING "]", ERR_PATTERN("-32600"));
+    ask(*state, 200, PING, PONG);
+    bench_connect(*state, "2025-03-26");
+    strcpy(bench.version, "2025-06-18");
+    ask(*state, 200, "[" PING "]", "[" PONG "]");
+}
+
+static void V_04_C_027_unsupported_versions_are_refused(void **state)
+{
+    static const char *const versions[] = {
+        "banana", "1999-01-01", "2026-07-28", "-", "2025-06-18, 2025-03-26", "2025-06-18 "};
+    bench_connect(*state, "2025-06-18");
+    for (size_t i = 0; i < N(versions); i++) {
+        strcpy(bench.version, versions[i]);
+        ask(*state, 400, PING, ERR_PATTERN("-32600"));
+        ask(*state, 400, INITIALIZED, ERR_PATTERN("-32600"));
+        bench.verb = CALL_DELETE;
+        ask(*state, 400, "", ERR_PATTERN("-32600"));
+        bench.verb = CALL_POST;
+    }
+    bench.version[0] = '\0';
+    ask(*state, 200, PING, PONG);
+}
+
+/* ---- stdio ---------------------------------------------------------------------------------- */
+
+static void IO_stdio_has_one_session_without_an_id(void **state)
+{
+    bench.stdio = true;
+    ask(*state, 400, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+        ERR_PATTERN("-32600"));
+    ask(*state, 202, INITIALIZED, "");
+    ask(*state, 202, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "");
+    strcpy(bench.version, "banana"); /* headers do not exist there */
+    ask(*state, 200, INITIALIZE("2025-06-18"), "{\"result\":{\"protocolVersion\":\"2025-06-18\"}}");
+    assert_int_equal(bench.new_session[0], '\0');
+    ask(*state, 202, INITIALIZED, "");
+    ask(*state, 200, PING, PONG);
+    ask(*state, 400, INITIALIZE("2025-03-26"), "{\"id\":0,\"error\":{\"code\":-32600}}");
+    ask(*state, 400, "[" PING "]", ERR_PATTERN("-32600")); /* IO-05 */
+    ask(*state, 200, PING, PONG);
+}
+
+static void L_09_stdio_answers_ping_before_initialize(void **state)
+{
+    bench.stdio = true;
+    ask(*state, 200, PING, PONG);
+}
+
+static void IO_04_stdio_takes_batches_of_2025_03_26(void **state)
+{
+    bench.stdio = true;
+    bench_connect(*state, "2025-03-26");
+    ask(*state, 200, "[" PING "," PING "]", "[" PONG "," PONG "]");
+    ask(*state, 202, "[" INITIALIZED "]", "");
+}
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+static void every_failing_allocation_is_answered(void **state)
+{
+    static const char *const bodies[] = {
+        INITIALIZE("2025-06-18"),
+        PING,
+        INITIALIZED,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"foo\"}",
+        "{",
+        "[" PING "]",
+    };
+    char session[128];
+    int n_failed = 0;
+    bench_connect(*state, "2025-03-26");
+    strcpy(session, bench.session);
+    for (size_t i = 0; i < N(bodies); i++) {
+        int status = 500;
+        strcpy(bench.session, i ? session : "");
+        for (size_t limit = 1; status == 500; limit += 16, n_failed += status == 500) {
+            bench.arena_limit = limit;
+            bench_send(*state, str_of(bodies[i]));
+            status = bench.status;
+        }
+        bench.arena_limit = 0;
+        bench_send(*state, str_of(bodies[i]));
+        assert_int_equal(bench.status, status);
+    }
+    assert_true(n_failed > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(J_05_id_null_is_refused),
+        BENCH_TEST(J_06_C_003_other_ids_are_refused),
+        BENCH_TEST(J_07_C_001_ids_come_back_exactly),
+        BENCH_TEST(J_10_an_empty_result_is_an_object),
+        BENCH_TEST(J_11_J_23_notifications_are_never_answered),
+        BENCH_TEST(J_13_J_21_unknown_methods),
+        BENCH_TEST(J_14_params_that_do_not_fit_name_the_place),
+        BENCH_TEST(J_15_C_011_what_is_not_json),
+        BENCH_TEST(J_16_json_that_is_no_message),
+        BENCH_TEST(J_18_C_013_what_is_not_utf8),
+        BENCH_TEST(J_20_unknown_members_are_tolerated),
+        BENCH_TEST(J_22_a_client_asks_only_what_a_client_may),
+        BENCH_TEST(J_24_C_017_deep_and_huge),
+        BENCH_TEST(C_009_names_are_compared_after_decoding),
+        BENCH_TEST(C_019_params_null_is_absent),
+        BENCH_TEST(M_01_reserved_meta_keys_mean_nothing),
+        BENCH_TEST(M_05_M_06_meta_and_progress_token_are_checked_everywhere),
+        BENCH_TEST(L_02_S_04_C_043_nothing_runs_without_a_session),
+        BENCH_TEST(server_discover_without_a_session_is_refused_at_once),
+        BENCH_TEST(L_03_initialize_says_who_and_what),
+        BENCH_TEST(L_04_known_versions_are_echoed),
+        BENCH_TEST(L_05_L_06_unknown_version_gets_latest),
+        BENCH_TEST(L_07_initialize_needs_its_members),
+        BENCH_TEST(L_07_client_info_is_bounded),
+        BENCH_TEST(L_09_Q_05_requests_before_initialized_are_served),
+        BENCH_TEST(L_12_RS_01_what_is_not_declared_is_not_there),
+        BENCH_TEST(L_14_unknown_capabilities_are_tolerated),
+        BENCH_TEST(C_045_a_second_initialize_is_refused),
+        BENCH_TEST(C_02_C_04_C_08_cancelling_nothing_is_no_fault),
+        BENCH_TEST(Q_10_responses_are_taken),
+        BENCH_TEST(S_02_S_03_S_12_ids_are_random_visible_ascii),
+        BENCH_TEST(S_05_S_08_delete_ends_the_session_for_everything),
+        BENCH_TEST(S_05_a_session_expires_when_idle),
+        BENCH_TEST(S_15_activity_is_written_lazily),
+        BENCH_TEST(a_late_renewal_does_not_revive_a_session),
+        BENCH_TEST(S_06_ids_that_were_never_issued),
+        cmocka_unit_test(S_08_delete_may_be_off),
+        BENCH_TEST(S_13_a_session_belongs_to_its_user),
+        BENCH_TEST(S_15_another_worker_knows_the_session),
+        BENCH_TEST(a_session_of_one_profile_is_unknown_to_the_other),
+        cmocka_unit_test(a_profile_that_is_off_has_no_endpoint),
+        BENCH_TEST(V_01_initialize_ignores_the_header),
+        BENCH_TEST(V_02_V_03_Q_06_the_session_s_version_rules),
+        BENCH_TEST(V_04_C_027_unsupported_versions_are_refused),
+        BENCH_TEST(IO_stdio_has_one_session_without_an_id),
+        BENCH_TEST(L_09_stdio_answers_ping_before_initialize),
+        BENCH_TEST(IO_04_stdio_takes_batches_of_2025_03_26),
+        BENCH_TEST(every_failing_allocation_is_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
