@@ -121,6 +121,14 @@ check-wire: $(B)/tenon $(B)/tests/wire/run_wire ## the transcripts of tests/wire
 check-multi: $(B)/tenon $(OUTSIDE_TESTS) ## workers and servers killed, restarted, shared
 	@TENON=$(B)/tenon tests/run $(B)/multi.log $(filter-out %/run_wire,$(OUTSIDE_TESTS))
 
+# tests/judge/: an outside validator (conformance/judge/) asks the tables about many messages
+JUDGE := $(B)/tests/judge/verdicts
+$(JUDGE): $(JUDGE).o $(B)/libtenon.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+.PHONY: check-judge
+check-judge: $(JUDGE) ## the generated tables against an outside validator
+	@VERDICTS=$(JUDGE) tests/run $(B)/judge.log tests/judge/judge.sh
+
 # tests/*.sh and tests/*/*.sh write TAP too. They find the binaries in $TENON, $TENON_ASAN and
 # $TENON_GEN. What only helps them ends in .bash.
 SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/%,$(wildcard tests/*.sh tests/*/*.sh))
@@ -137,7 +145,7 @@ check: deps ## everything that can be tested on this machine; closes with one li
 	$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
-check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS)
+check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
 asan = $(patsubst $(B)/%,build/asan/%,$(1))
 check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
