@@ -33,13 +33,17 @@
 
 #include <ev.h>
 #include <libwebsockets.h>
+#include <linux/tcp.h> /* for tcpi_bytes_acked */
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define OUT_KEPT_BYTES (256u << 10) /* of the write buffer between replies */
-#define N_TIMEOUTS     5
+
+/* What a connection waits for: one queue of deadlines each. */
+enum wait { WAIT_HEAD, WAIT_BODY, WAIT_REST, WAIT_SEND, WAIT_LINGER, WAIT_SETTLE, N_WAITS };
 
 enum phase { RESTING, BODY, RUNNING, ANSWERED, SENDING, DISCARDING };
 
@@ -53,6 +57,7 @@ struct conn {
     bool last; /* closes after this reply */
     struct http_plan plan;
     size_t discarded;
+    uint64_t acked; /* bytes that the reader had taken at the last look */
 };
 
 struct fence {
@@ -62,7 +67,7 @@ struct fence {
     struct lws_context *context;
     struct lws_vhost *vhost;
     struct listener **listeners;
-    struct deadline_queue head, body, rest, send, linger;
+    struct deadline_queue waits[N_WAITS];
     unsigned n_conns, n_listeners;
     bool stopping;
     int64_t stop_at_ms;
@@ -72,9 +77,9 @@ struct fence {
 
 /* ---- Connections and their deadlines ----------------------------------------------------------*/
 
-static void wait_in(struct conn *conn, struct deadline_queue *queue)
+static void wait_for(struct conn *conn, enum wait wait)
 {
-    deadline_set(queue, &conn->deadline, loop_now_ms(conn->fence->loop));
+    deadline_set(&conn->fence->waits[wait], &conn->deadline, loop_now_ms(conn->fence->loop));
 }
 
 static void kill_conn(struct conn *conn)
@@ -85,6 +90,21 @@ static void kill_conn(struct conn *conn)
 static void on_deadline(struct deadline *deadline)
 {
     kill_conn((struct conn *)deadline);
+}
+
+/* A reader may be slow, but not asleep. */
+static void on_send_deadline(struct deadline *deadline)
+{
+    struct conn *conn = (struct conn *)deadline;
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    getsockopt(lws_get_socket_fd(conn->wsi), IPPROTO_TCP, TCP_INFO, &info, &n);
+    if (info.tcpi_bytes_acked <= conn->acked) {
+        kill_conn(conn);
+        return;
+    }
+    conn->acked = info.tcpi_bytes_acked;
+    wait_for(conn, WAIT_SEND);
 }
 
 static void free_conn(struct conn *conn)
@@ -113,7 +133,7 @@ static void on_accepted(void *ctx, int fd, const struct net_address *address)
     fence->n_conns++;
     /* K11: ours instead of theirs */
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0);
-    wait_in(conn, &fence->head);
+    wait_for(conn, WAIT_HEAD);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------*/
@@ -152,7 +172,7 @@ static int discard_rest(struct conn *conn)
 {
     conn->phase = DISCARDING;
     conn->discarded = 0;
-    wait_in(conn, &conn->fence->linger);
+    wait_for(conn, WAIT_LINGER);
     if (!lws_partial_buffered(conn->wsi))
         shutdown(lws_get_socket_fd(conn->wsi), SHUT_WR);
     return 0;
@@ -272,7 +292,7 @@ static int on_head(struct conn *conn, void *in, size_t len)
         return refuse(conn, err, true);
     conn->phase = BODY;
     conn->last = conn->plan.close || conn->plan.chunked;
-    wait_in(conn, &conn->fence->body);
+    wait_for(conn, WAIT_BODY);
     return conn->plan.wants_continue ? send_continue(conn) : 0;
 }
 
@@ -314,16 +334,39 @@ static int on_body_complete(struct conn *conn, void *in, size_t len)
     }
 }
 
+static void rest(struct conn *conn)
+{
+    lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0); /* K11 */
+    wait_for(conn, WAIT_REST);
+}
+
+/* libwebsockets has ended the transaction: at once, or when the last of a large reply was sent. In
+ * the second case nothing else tells, and its own timer is set right after this; the next tick is
+ * early enough to take that away. */
+static int on_drop(struct conn *conn, void *in, size_t len)
+{
+    (void)in;
+    (void)len;
+    if (conn->phase == SENDING) {
+        conn->phase = RESTING;
+        wait_for(conn, WAIT_SETTLE);
+    }
+    return 0;
+}
+
+static void on_settled(struct deadline *deadline)
+{
+    rest((struct conn *)deadline);
+}
+
 static int complete(struct conn *conn)
 {
-    struct fence *fence = conn->fence;
-    /* 0: some connection, perhaps this one, holds unread input (rule 7) */
-    if (conn->last || !lws_service_adjust_timeout(fence->context, 1, 0) ||
-        lws_http_transaction_completed(conn->wsi))
+    if (lws_http_transaction_completed(conn->wsi))
         return -1;
-    lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0); /* K11 */
-    conn->phase = RESTING;
-    wait_in(conn, &fence->rest);
+    if (conn->phase == RESTING)
+        rest(conn);
+    else
+        wait_for(conn, WAIT_SEND);
     return 0;
 }
 
@@ -331,6 +374,7 @@ static int send_answer(struct conn *conn)
 {
     struct fence *fence = conn->fence;
     const struct call_answer *answer = &conn->exchange.call->out;
+    /* 0: some connection, perhaps this one, holds unread input (rule 7) */
     conn->last |= fence->stopping || !lws_service_adjust_timeout(fence->context, 1, 0);
     const struct reply reply = {
         .status = answer->http_status,
@@ -345,6 +389,8 @@ static int send_answer(struct conn *conn)
     return failed;
 }
 
+/* Answering and completing happen in one callback (rule 7). One that is the last has to wait here
+ * until all was sent, since closing flushes for five seconds only. */
 static int on_writeable(struct conn *conn, void *in, size_t len)
 {
     (void)in;
@@ -352,13 +398,11 @@ static int on_writeable(struct conn *conn, void *in, size_t len)
     if (conn->phase == ANSWERED) {
         if (send_answer(conn))
             return -1;
-        if (lws_partial_buffered(conn->wsi))
-            wait_in(conn, &conn->fence->send);
+        if (!conn->last)
+            return complete(conn);
+        wait_for(conn, WAIT_SEND);
     }
-    /* a large reply comes back here when the last of it was sent */
-    if (conn->phase == SENDING && !lws_partial_buffered(conn->wsi))
-        return complete(conn);
-    return 0;
+    return conn->phase == SENDING && conn->last && !lws_partial_buffered(conn->wsi) ? -1 : 0;
 }
 
 /* K6: after its own 403 to an unknown Upgrade, libwebsockets goes on with freed headers. K5: any
@@ -371,6 +415,15 @@ static int on_upgrade(struct conn *conn, void *in, size_t len)
         return -1;
     *(char *)in = '-';
     return 0;
+}
+
+/* CONNECT makes libwebsockets drop HTTP and treat the connection as raw bytes. */
+static int on_raw(struct conn *conn, void *in, size_t len)
+{
+    (void)conn;
+    (void)in;
+    (void)len;
+    return -1;
 }
 
 static int on_destroy(struct conn *conn, void *in, size_t len)
@@ -390,11 +443,14 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         int (*fn)(struct conn *conn, void *in, size_t len);
     } events[] = {
         {LWS_CALLBACK_HTTP_WRITEABLE, on_writeable},
+        {LWS_CALLBACK_HTTP_DROP_PROTOCOL, on_drop},
         {LWS_CALLBACK_CHECK_ACCESS_RIGHTS, on_access},
         {LWS_CALLBACK_HTTP, on_head},
         {LWS_CALLBACK_HTTP_BODY, on_body},
         {LWS_CALLBACK_HTTP_BODY_COMPLETION, on_body_complete},
         {LWS_CALLBACK_HTTP_CONFIRM_UPGRADE, on_upgrade},
+        {LWS_CALLBACK_RAW_ADOPT, on_raw},
+        {LWS_CALLBACK_RAW_RX, on_raw},
         {LWS_CALLBACK_WSI_DESTROY, on_destroy},
     };
     (void)user;
@@ -420,10 +476,17 @@ static const struct lws_http_mount mount = {
     .origin_protocol = LWSMPRO_CALLBACK,
 };
 
-static void log_from_lws(int level, const char *line)
+static void log_loudly(int level, const char *line)
 {
-    int n = (int)strcspn(line, "\n");
-    log_line(level & LLL_ERR ? LOG_WARN : LOG_DEBUG, "libwebsockets: %.*s", n, line);
+    (void)level;
+    log_warn("libwebsockets: %.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* After the start its complaints are about what clients send. */
+static void log_quietly(int level, const char *line)
+{
+    (void)level;
+    log_debug("libwebsockets: %.*s", (int)strcspn(line, "\n"), line);
 }
 
 static unsigned whole_seconds(int64_t ms)
@@ -446,7 +509,7 @@ static int open_context(struct fence *fence)
         .pt_serv_buf_size = 65536,
         .timeout_secs = 20,
     };
-    lws_set_log_level(LLL_ERR | LLL_WARN, log_from_lws);
+    lws_set_log_level(LLL_ERR | LLL_WARN, log_loudly);
     fence->context = lws_create_context(&info);
     return fence->context ? 0 : ERR_IO;
 }
@@ -468,16 +531,6 @@ static int open_vhost(struct fence *fence)
     return fence->vhost ? 0 : ERR_IO;
 }
 
-static struct deadline_queue *const *queues(struct fence *fence, struct deadline_queue *ret[])
-{
-    ret[0] = &fence->head;
-    ret[1] = &fence->body;
-    ret[2] = &fence->rest;
-    ret[3] = &fence->send;
-    ret[4] = &fence->linger;
-    return ret;
-}
-
 static void stop_if_done(struct fence *fence, int64_t now_ms)
 {
     if (!fence->stopping)
@@ -489,13 +542,11 @@ static void stop_if_done(struct fence *fence, int64_t now_ms)
 static void on_tick(void *ctx)
 {
     struct fence *fence = ctx;
-    struct deadline_queue *all[N_TIMEOUTS];
     int64_t now_ms = loop_now_ms(fence->loop);
     if (!fence->context)
         return;
-    queues(fence, all);
-    for (int i = 0; i < N_TIMEOUTS; i++)
-        deadline_sweep(all[i], now_ms);
+    for (int i = 0; i < N_WAITS; i++)
+        deadline_sweep(&fence->waits[i], now_ms);
     lws_cancel_service(fence->context); /* K10: makes its late timers run */
     stop_if_done(fence, now_ms);
 }
@@ -503,15 +554,15 @@ static void on_tick(void *ctx)
 static void set_deadlines(struct fence *fence)
 {
     const struct net_config *config = fence->config;
-    fence->head = (struct deadline_queue){.after_ms = config->head_deadline_ms};
-    fence->body = (struct deadline_queue){.after_ms = config->body_deadline_ms};
-    fence->rest = (struct deadline_queue){.after_ms = config->keepalive_ms};
-    fence->send = (struct deadline_queue){.after_ms = HTTP_SEND_DEADLINE_MS};
-    fence->linger = (struct deadline_queue){.after_ms = HTTP_LINGER_MS};
-    struct deadline_queue *all[N_TIMEOUTS];
-    queues(fence, all);
-    for (int i = 0; i < N_TIMEOUTS; i++)
-        all[i]->expired = on_deadline;
+    const int64_t after_ms[N_WAITS] = {
+        [WAIT_HEAD] = config->head_deadline_ms, [WAIT_BODY] = config->body_deadline_ms,
+        [WAIT_REST] = config->keepalive_ms,     [WAIT_SEND] = HTTP_SEND_STALL_MS,
+        [WAIT_LINGER] = HTTP_LINGER_MS,
+    };
+    for (int i = 0; i < N_WAITS; i++)
+        fence->waits[i] = (struct deadline_queue){.after_ms = after_ms[i], .expired = on_deadline};
+    fence->waits[WAIT_SEND].expired = on_send_deadline;
+    fence->waits[WAIT_SETTLE].expired = on_settled;
 }
 
 int fence_open(const struct net_config *config, struct loop *loop, struct core *core,
@@ -533,6 +584,7 @@ int fence_open(const struct net_config *config, struct loop *loop, struct core *
         fence_close(fence);
         return err;
     }
+    lws_set_log_level(LLL_ERR | LLL_WARN, log_quietly);
     loop_on_tick(loop, on_tick, fence);
     *ret = fence;
     return 0;
@@ -560,9 +612,10 @@ void fence_stop(struct fence *fence, int64_t grace_ms)
         fence->stop_at_ms = now_ms + grace_ms;
     fence->stopping = true;
     close_listeners(fence);
+    deadline_sweep(&fence->waits[WAIT_SETTLE], INT64_MAX);
     /* who rests or has not finished a head has nothing to lose */
-    deadline_sweep(&fence->rest, INT64_MAX);
-    deadline_sweep(&fence->head, INT64_MAX);
+    deadline_sweep(&fence->waits[WAIT_REST], INT64_MAX);
+    deadline_sweep(&fence->waits[WAIT_HEAD], INT64_MAX);
     stop_if_done(fence, now_ms);
 }
 
