@@ -115,20 +115,39 @@ static void emit_header(const struct model *model, const struct edge *edges, str
                    STR_ARG(name_upper(model->arena, edge->name)), STR_ARG(edge->type));
 }
 
+static void emit_definitions(const struct model *model, const struct revision *revision,
+                             struct buf *text)
+{
+    buf_printf(text, "    [MCP_" STR_FMT "] = {\n", STR_ARG(revision->c_name));
+    for (uint32_t i = 0; i < revision->n_entries; i++) {
+        const struct entry *entry = &revision->entries[i];
+        struct buf type = {0};
+        unsigned column = 8;
+        add_wire_type(model, &entry->shape, &type);
+        buf_add_lit(text, "        ");
+        column = out_item(text, column, 8,
+                          arena_printf(model->arena, "[MCP_DEFINITION_" STR_FMT "] =",
+                                       STR_ARG(name_upper(model->arena, entry->name))));
+        column =
+            out_item(text, column, 12,
+                     arena_printf(model->arena, "{\"" STR_FMT "\",", STR_ARG(entry->published)));
+        out_item(text, column, 12,
+                 arena_printf(model->arena, "TYPE(%.*s)},", (int)type.n - 4, type.p + 3));
+        buf_add_char(text, '\n');
+        buf_done(&type);
+    }
+    buf_add_lit(text, "    },\n");
+}
+
 static void emit_source(const struct model *model, struct out *out)
 {
     struct buf *text = out_open(out, " * edges.c - see edges.h.", "edges.c");
-    buf_add_lit(text, "#include \"generated/edges.h\"\n\n#include \"base/err.h\"\n\n");
+    buf_add_lit(text, "#include \"generated/edges.h\"\n\n#include \"base/err.h\"\n#include "
+                      "\"generated/tables.h\"\n");
+    buf_add_lit(text, "\nstatic const struct wire_definition "
+                      "definitions[MCP_REVISIONS][MCP_DEFINITIONS] = {\n");
     for (unsigned i = 0; i < model->n_revisions; i++)
-        buf_printf(text,
-                   "extern const struct wire_definition mcp_" STR_FMT
-                   "_definitions[MCP_DEFINITIONS];\n",
-                   STR_ARG(model->revisions[i].c_name));
-    buf_add_lit(text,
-                "\nstatic const struct wire_definition *const definitions[MCP_REVISIONS] = {\n");
-    for (unsigned i = 0; i < model->n_revisions; i++)
-        buf_printf(text, "    [MCP_" STR_FMT "] = mcp_" STR_FMT "_definitions,\n",
-                   STR_ARG(model->revisions[i].c_name), STR_ARG(model->revisions[i].c_name));
+        emit_definitions(model, &model->revisions[i], text);
     buf_add_lit(
         text,
         "};\n\n"

@@ -283,52 +283,74 @@ static void emit_trampoline(const struct model *model, const struct method *meth
                use->has_result ? ", result" : "");
 }
 
+/* The members of a row as items of a list. */
+struct row_out {
+    struct buf *text;
+    unsigned column;
+};
+
+static void add_item(struct row_out *row, struct str item)
+{
+    row->column = out_item(row->text, row->column, 8, item);
+}
+
 static void add_gate_mask(const struct model *model, const char *side, const struct word *word,
-                          struct buf *text)
+                          struct row_out *row)
 {
     if (word)
-        buf_printf(text, "        .%s_gate = MCP_%s_" STR_FMT ",\n",
-                   *side == 'S' ? "server" : "client", side,
-                   STR_ARG(name_upper(model->arena, word->text)));
+        add_item(row, arena_printf(model->arena, ".%s_gate = MCP_%s_" STR_FMT ",",
+                                   *side == 'S' ? "server" : "client", side,
+                                   STR_ARG(name_upper(model->arena, word->text))));
 }
 
 static void add_part(const struct model *model, const char *part, const struct shape *shape,
-                     struct buf *text)
+                     struct row_out *row)
 {
     struct buf type = {0};
     add_wire_type(model, shape, &type);
-    buf_printf(text, "        .%s = TYPE(%.*s),\n", part, (int)type.n - 2, type.p + 1);
+    add_item(row,
+             arena_printf(model->arena, ".%s = TYPE(%.*s),", part, (int)type.n - 4, type.p + 3));
     if (shape->object && shape->object->record)
-        buf_printf(text, "        .%s_size = sizeof(struct " STR_FMT "),\n", part,
-                   STR_ARG(shape->object->record->c_name));
+        add_item(row, arena_printf(model->arena, ".%s_size = sizeof(struct " STR_FMT "),", part,
+                                   STR_ARG(shape->object->record->c_name)));
     buf_done(&type);
+}
+
+static void add_senders(const struct model *model, const struct method *method,
+                        const struct method_use *use, struct row_out *row)
+{
+    struct buf text = {0};
+    if (method->is_request)
+        add_item(row, STR(".is_request = true,"));
+    if (use->from_client)
+        add_item(row, STR(".from_client = true,"));
+    if (use->from_server)
+        add_item(row, STR(".from_server = true,"));
+    add_flags(method, use, &text);
+    add_item(row, arena_printf(model->arena, ".flags = " STR_FMT ",", STR_ARG(buf_str(&text))));
+    buf_done(&text);
 }
 
 static void emit_method_row(const struct model *model, const struct method *method,
                             const struct method_use *use, struct buf *text)
 {
     struct shape params = {.kind = KIND_OBJECT, .object = (struct object *)(uintptr_t)use->params};
-    buf_printf(text,
-               "    [MCP_" STR_FMT "] = {\n        .name = \"" STR_FMT
-               "\",\n        .method = MCP_" STR_FMT ",\n",
-               STR_ARG(upper(model, method)), STR_ARG(method->name), STR_ARG(upper(model, method)));
-    buf_printf(text,
-               "        .is_request = %s,\n        .from_client = %s,\n        .from_server = "
-               "%s,\n        .flags = ",
-               method->is_request ? "true" : "false", use->from_client ? "true" : "false",
-               use->from_server ? "true" : "false");
-    add_flags(method, use, text);
-    buf_add_lit(text, ",\n");
-    add_gate_mask(model, "SERVER", method->line->server_gate, text);
-    add_gate_mask(model, "CLIENT", method->line->client_gate, text);
+    struct row_out row = {text, 8};
+    struct str name = upper(model, method);
+    buf_printf(text, "    [MCP_" STR_FMT "] = {\n        ", STR_ARG(name));
+    add_item(&row, arena_printf(model->arena, ".name = \"" STR_FMT "\",", STR_ARG(method->name)));
+    add_item(&row, arena_printf(model->arena, ".method = MCP_" STR_FMT ",", STR_ARG(name)));
+    add_senders(model, method, use, &row);
+    add_gate_mask(model, "SERVER", method->line->server_gate, &row);
+    add_gate_mask(model, "CLIENT", method->line->client_gate, &row);
     if (use->params)
-        add_part(model, "params", &params, text);
+        add_part(model, "params", &params, &row);
     if (use->has_result)
-        add_part(model, "result", &use->result, text);
+        add_part(model, "result", &use->result, &row);
     if (runs(method, use))
-        buf_printf(text, "        .run = run_" STR_FMT ",\n",
-                   STR_ARG(name_snake(model->arena, method->name)));
-    buf_add_lit(text, "    },\n");
+        add_item(&row, arena_printf(model->arena, ".run = run_" STR_FMT ",",
+                                    STR_ARG(name_snake(model->arena, method->name))));
+    buf_add_lit(text, "\n    },\n");
 }
 
 static void add_capabilities(const struct model *model, unsigned number, struct buf *text)

@@ -12,11 +12,6 @@
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-static struct str snake_of(const struct model *model, struct str name)
-{
-    return name_snake(model->arena, name);
-}
-
 static struct str symbol(struct arena *arena, const struct model *model, unsigned revision,
                          struct str name)
 {
@@ -28,6 +23,15 @@ static struct str symbol(struct arena *arena, const struct model *model, unsigne
 struct str table_name(struct arena *arena, const struct model *model, const struct object *object)
 {
     return symbol(arena, model, object->same->revision, object->same->name);
+}
+
+/* JSON text as a C string. */
+static struct str quoted(struct arena *arena, struct str json)
+{
+    if (*json.p != '"')
+        return arena_printf(arena, "\"" STR_FMT "\"", STR_ARG(json));
+    return arena_printf(arena, "\"\\\"" STR_FMT "\\\"\"",
+                        STR_ARG(((struct str){json.p + 1, json.n - 2})));
 }
 
 static void add_json_types(const char *what, uint32_t types, struct buf *text)
@@ -60,17 +64,14 @@ static void add_bound(const char *before, bool given, double value, const char *
 static void add_details(const struct model *model, const struct shape *shape, struct buf *text)
 {
     if (shape->object)
-        buf_printf(text, ", .of.message = &" STR_FMT,
+        buf_printf(text, ", OF(" STR_FMT ")",
                    STR_ARG(table_name(model->arena, model, shape->object)));
     if (shape->choices)
         buf_printf(text, ", .of.choices = &" STR_FMT,
                    STR_ARG(symbol(model->arena, model, shape->choices->same->revision,
                                   shape->choices->name)));
-    if (shape->kind == KIND_CONST && *shape->literal.p == '"')
-        buf_printf(text, ", .of.literal = \"\\\"" STR_FMT "\\\"\"",
-                   STR_ARG(((struct str){shape->literal.p + 1, shape->literal.n - 2})));
-    else if (shape->kind == KIND_CONST)
-        buf_printf(text, ", .of.literal = \"" STR_FMT "\"", STR_ARG(shape->literal));
+    if (shape->kind == KIND_CONST)
+        buf_printf(text, ", .of.literal = " STR_FMT, STR_ARG(quoted(model->arena, shape->literal)));
     if (shape->has_min || shape->has_max) {
         add_bound(", .of.range = &(const struct wire_range){", shape->has_min, shape->min,
                   "-HUGE_VAL", text);
@@ -85,7 +86,7 @@ void add_wire_type(const struct model *model, const struct shape *shape, struct 
                                         "CONST", "TOKEN", "RAW", "OBJECT"};
     static const char *const containers[] = {"", "ARRAY", "MANY", "MAP"};
     static const char *const formats[] = {"", "URI", "URI_TEMPLATE", "BYTE"};
-    buf_printf(text, "{.kind = WIRE_%s", kinds[shape->kind]);
+    buf_printf(text, "IS(%s", kinds[shape->kind]);
     if (shape->container != CONTAINER_ONE)
         buf_printf(text, ", .container = WIRE_%s", containers[shape->container]);
     if (shape->format != FORMAT_PLAIN)
@@ -97,7 +98,7 @@ void add_wire_type(const struct model *model, const struct shape *shape, struct 
     if (shape->max_items)
         buf_printf(text, ", .max_items = %u", shape->max_items);
     add_details(model, shape, text);
-    buf_add_char(text, '}');
+    buf_add_char(text, ')');
 }
 
 /* ---- one object ------------------------------------------------------------------------------ */
@@ -116,19 +117,32 @@ static uint64_t word_at(struct str key, unsigned at)
     return word;
 }
 
+/* The fields of a row as items of a list, so that a long row breaks between them. */
 static void emit_row(const struct model *model, const struct object *object,
-                     const struct field *field, struct buf *text)
+                     const struct field *field, const char *end, struct buf *text)
 {
-    if (field->member)
-        buf_printf(text, "    ROW(" STR_FMT ", " STR_FMT ", ", STR_ARG(object->record->c_name),
-                   STR_ARG(field->member->c_name));
-    else
-        buf_add_lit(text, "    BARE_ROW(");
-    buf_printf(text, "\"" STR_FMT "\", 0x%llx, 0x%llx, %u, ", STR_ARG(field->key),
-               (unsigned long long)word_at(field->key, 0),
-               (unsigned long long)word_at(field->key, 8), field->bit);
-    add_wire_type(model, &field->shape, text);
-    buf_add_lit(text, "),\n");
+    struct arena *arena = model->arena;
+    struct buf type = {0};
+    unsigned column = 4;
+    add_wire_type(model, &field->shape, &type);
+    buf_add_lit(text, "\n    ");
+    if (field->member) {
+        column = out_item(text, column, 4,
+                          arena_printf(arena, "ROW(" STR_FMT ",", STR_ARG(object->record->c_name)));
+        column = out_item(text, column, 8,
+                          arena_printf(arena, STR_FMT ",", STR_ARG(field->member->c_name)));
+        column =
+            out_item(text, column, 8, arena_printf(arena, "\"" STR_FMT "\",", STR_ARG(field->key)));
+    } else {
+        column = out_item(text, column, 4,
+                          arena_printf(arena, "BARE_ROW(\"" STR_FMT "\",", STR_ARG(field->key)));
+    }
+    column = out_item(text, column, 8,
+                      arena_printf(arena, "0x%llx, 0x%llx, %u,",
+                                   (unsigned long long)word_at(field->key, 0),
+                                   (unsigned long long)word_at(field->key, 8), field->bit));
+    out_item(text, column, 8, arena_printf(arena, STR_FMT ")%s", STR_ARG(buf_str(&type)), end));
+    buf_done(&type);
 }
 
 struct hash {
@@ -169,16 +183,42 @@ static void find_hash(const struct object *object, struct hash *ret)
              STR_ARG(object->name));
 }
 
-static void emit_index(const struct hash *hash, struct str snake, struct buf *text)
+static void add_index(const struct model *model, const struct hash *hash, unsigned column,
+                      struct buf *text)
 {
-    buf_printf(text, "static const uint8_t " STR_FMT "_index[] = {", STR_ARG(snake));
+    column = out_item(text, column, 8,
+                      arena_printf(model->arena, "INDEX(%u, 0x%x,", hash->bits, hash->multiplier));
     for (unsigned i = 0; i < 1u << hash->bits; i++)
-        buf_printf(text, "%s%s%u", i ? "," : "",
-                   i % 24 == 23 ? "\n    "
-                   : i          ? " "
-                                : "",
-                   hash->slots[i]);
-    buf_add_lit(text, "};\n");
+        column = out_item(text, column, 8,
+                          arena_printf(model->arena, "%u%s", hash->slots[i],
+                                       i + 1 < 1u << hash->bits ? "," : "),"));
+}
+
+static void emit_variant(const struct model *model, const struct alternative *a, struct buf *text)
+{
+    unsigned column = 4;
+    buf_add_lit(text, "    ");
+    column = out_item(text, column, 4,
+                      arena_printf(model->arena, "{.name = \"" STR_FMT "\",", STR_ARG(a->name)));
+    if (a->present)
+        column = out_item(
+            text, column, 5,
+            arena_printf(model->arena, ".present = 0x%llx,", (unsigned long long)a->present));
+    if (a->absent)
+        column = out_item(
+            text, column, 5,
+            arena_printf(model->arena, ".absent = 0x%llx,", (unsigned long long)a->absent));
+    if (a->literal.p)
+        column =
+            out_item(text, column, 5,
+                     arena_printf(model->arena, ".fixed_bit = %u, .fixed_literal = " STR_FMT ",",
+                                  a->fixed, STR_ARG(quoted(model->arena, a->literal))));
+    if (a->kind)
+        column = out_item(text, column, 5, arena_printf(model->arena, ".kind = %u,", a->kind));
+    out_item(text, column, 5,
+             arena_printf(model->arena, ".message = &" STR_FMT "},",
+                          STR_ARG(table_name(model->arena, model, a->object))));
+    buf_add_char(text, '\n');
 }
 
 static void emit_variants(const struct model *model, const struct object *object, struct str snake,
@@ -186,21 +226,8 @@ static void emit_variants(const struct model *model, const struct object *object
 {
     buf_printf(text, "static const struct wire_variant " STR_FMT "_variants[] = {\n",
                STR_ARG(snake));
-    for (uint32_t i = 0; i < object->n_alternatives; i++) {
-        const struct alternative *a = &object->alternatives[i];
-        buf_printf(text, "    {.name = \"" STR_FMT "\", ", STR_ARG(a->name));
-        if (a->present)
-            buf_printf(text, ".present = 0x%llx, ", (unsigned long long)a->present);
-        if (a->absent)
-            buf_printf(text, ".absent = 0x%llx, ", (unsigned long long)a->absent);
-        if (a->literal.p)
-            buf_printf(text, ".fixed_literal = \"\\\"" STR_FMT "\\\"\", .fixed_bit = %u, ",
-                       STR_ARG(((struct str){a->literal.p + 1, a->literal.n - 2})), a->fixed);
-        if (a->kind)
-            buf_printf(text, ".kind = %u,\n     ", a->kind);
-        buf_printf(text, ".message = &" STR_FMT "},\n",
-                   STR_ARG(table_name(model->arena, model, a->object)));
-    }
+    for (uint32_t i = 0; i < object->n_alternatives; i++)
+        emit_variant(model, &object->alternatives[i], text);
     buf_add_lit(text, "};\n");
 }
 
@@ -213,43 +240,47 @@ static uint64_t required_mask(const struct object *object)
     return mask;
 }
 
-static void emit_message(const struct model *model, const struct object *object,
-                         const struct hash *hash, struct str snake, struct buf *text)
+static struct str size_of(const struct model *model, const struct object *object)
 {
-    buf_printf(text, "const struct wire_message " STR_FMT " = {\n    .name = \"" STR_FMT "\",\n",
-               STR_ARG(table_name(model->arena, model, object)), STR_ARG(object->name));
-    if (object->n_fields)
-        buf_printf(text,
-                   "    .rows = " STR_FMT "_rows,\n    .n_rows = %u,\n    .hash_index = " STR_FMT
-                   "_index,\n    .hash_multiplier = 0x%x,\n    .hash_bits = %u,\n",
-                   STR_ARG(snake), object->n_fields, STR_ARG(snake), hash->multiplier, hash->bits);
-    if (object->n_alternatives)
-        buf_printf(text, "    .variants = " STR_FMT "_variants,\n    .n_variants = %u,\n",
-                   STR_ARG(snake), object->n_alternatives);
-    if (required_mask(object))
-        buf_printf(text, "    .required = 0x%llx,\n", (unsigned long long)required_mask(object));
-    if (object->record)
-        buf_printf(text, "    .size = sizeof(struct " STR_FMT "),\n",
-                   STR_ARG(object->record->c_name));
-    buf_add_lit(text, "};\n");
+    if (!object->record)
+        return STR("0,");
+    return arena_printf(model->arena, "sizeof(struct " STR_FMT "),",
+                        STR_ARG(object->record->c_name));
+}
+
+/* MESSAGE with its required mask, or UNION with its alternatives. */
+static void emit_table(const struct model *model, const struct object *object, struct buf *text)
+{
+    struct str snake = name_snake(model->arena, object->name);
+    bool is_union = object->n_alternatives > 0;
+    struct hash hash;
+    unsigned column = 4;
+    find_hash(object, &hash);
+    column = out_item(text, column, 4,
+                      arena_printf(model->arena, "%s(\"" STR_FMT "\",",
+                                   is_union ? "UNION" : "MESSAGE", STR_ARG(object->name)));
+    column = out_item(text, column, 8, size_of(model, object));
+    column = out_item(text, column, 8,
+                      is_union ? arena_printf(model->arena, STR_FMT "_variants,", STR_ARG(snake))
+                               : arena_printf(model->arena, "0x%llx,",
+                                              (unsigned long long)required_mask(object)));
+    add_index(model, &hash, column, text);
+    for (uint32_t i = 0; i < object->n_fields; i++)
+        emit_row(model, object, &object->fields[i], i + 1 < object->n_fields ? "," : ");\n", text);
 }
 
 static void emit_object(const struct model *model, const struct object *object, struct buf *text)
 {
-    struct str snake = snake_of(model, object->name);
-    struct hash hash = {.multiplier = 1};
     buf_add_char(text, '\n');
-    if (object->n_fields) {
-        find_hash(object, &hash);
-        buf_printf(text, "static const struct wire_row " STR_FMT "_rows[] = {\n", STR_ARG(snake));
-        for (uint32_t i = 0; i < object->n_fields; i++)
-            emit_row(model, object, &object->fields[i], text);
-        buf_add_lit(text, "};\n");
-        emit_index(&hash, snake, text);
-    }
     if (object->n_alternatives)
-        emit_variants(model, object, snake, text);
-    emit_message(model, object, &hash, snake, text);
+        emit_variants(model, object, name_snake(model->arena, object->name), text);
+    buf_printf(text, "const struct wire_message " STR_FMT " =\n    ",
+               STR_ARG(table_name(model->arena, model, object)));
+    if (object->n_fields)
+        emit_table(model, object, text);
+    else
+        buf_printf(text, "EMPTY_MESSAGE(\"" STR_FMT "\", %.*s);\n", STR_ARG(object->name),
+                   (int)size_of(model, object).n - 1, size_of(model, object).p);
 }
 
 /* ---- enums, definitions, files --------------------------------------------------------------- */
@@ -264,43 +295,20 @@ static unsigned number_of(const struct enumeration *e, struct str value)
 
 static void emit_choices(const struct model *model, const struct choice_set *set, struct buf *text)
 {
-    struct str snake = snake_of(model, set->name);
     unsigned column = 4;
-    buf_printf(text, "\nstatic const struct str " STR_FMT "_names[] = {\n    ", STR_ARG(snake));
+    buf_printf(text, "\nconst struct wire_enum " STR_FMT " = {\n    ",
+               STR_ARG(symbol(model->arena, model, set->revision, set->name)));
     for (uint32_t i = 0; i < set->n; i++)
-        column = out_item(
-            text, column, 4,
-            arena_printf(model->arena, "STR_INIT(\"" STR_FMT "\"),", STR_ARG(set->values[i])));
-    column = 4;
-    buf_printf(text, "\n};\nstatic const int32_t " STR_FMT "_values[] = {\n    ", STR_ARG(snake));
+        column = out_item(text, column, 4,
+                          arena_printf(model->arena, "%sSTR_INIT(\"" STR_FMT "\")%s",
+                                       i ? "" : "(const struct str[]){", STR_ARG(set->values[i]),
+                                       i + 1 < set->n ? "," : "},"));
     for (uint32_t i = 0; i < set->n; i++)
-        column = out_item(
-            text, column, 4,
-            arena_printf(model->arena, "%u,", number_of(set->enumeration, set->values[i])));
-    buf_printf(text,
-               "\n};\nconst struct wire_enum " STR_FMT " = {" STR_FMT "_names, " STR_FMT
-               "_values, %u};\n",
-               STR_ARG(symbol(model->arena, model, set->revision, set->name)), STR_ARG(snake),
-               STR_ARG(snake), set->n);
-}
-
-static void emit_definitions(const struct model *model, const struct revision *revision,
-                             struct buf *text)
-{
-    buf_printf(text,
-               "\nconst struct wire_definition mcp_" STR_FMT "_definitions[MCP_DEFINITIONS] = {\n",
-               STR_ARG(revision->c_name));
-    for (uint32_t i = 0; i < revision->n_entries; i++) {
-        const struct entry *entry = &revision->entries[i];
-        buf_printf(text, "    [MCP_DEFINITION_" STR_FMT "] = {\"" STR_FMT "\", TYPE(",
-                   STR_ARG(name_upper(model->arena, entry->name)), STR_ARG(entry->published));
-        struct buf type = {0};
-        add_wire_type(model, &entry->shape, &type);
-        buf_add(text, type.p + 1, type.n - 2);
-        buf_done(&type);
-        buf_add_lit(text, ")},\n");
-    }
-    buf_add_lit(text, "};\n");
+        column = out_item(text, column, 4,
+                          arena_printf(model->arena, "%s%u%s", i ? "" : "(const int32_t[]){",
+                                       number_of(set->enumeration, set->values[i]),
+                                       i + 1 < set->n ? "," : "},"));
+    out_item(text, column, 4, arena_printf(model->arena, "%u};\n", set->n));
 }
 
 static void emit_revision(const struct model *model, unsigned number, struct out *out)
@@ -311,14 +319,13 @@ static void emit_revision(const struct model *model, unsigned number, struct out
         " * " STR_FMT "/tables.c - what this revision says otherwise than an earlier one.",
         STR_ARG(revision->name));
     struct buf *text = out_open(out, about.p, STR_FMT "/tables.c", STR_ARG(revision->name));
-    buf_add_lit(text, "#include \"generated/edges.h\"\n#include \"generated/tables.h\"\n");
+    buf_add_lit(text, "#include \"generated/tables.h\"\n");
     for (const struct choice_set *set = revision->choice_sets; set; set = set->next)
         if (set->same == set)
             emit_choices(model, set, text);
     for (const struct object *object = revision->objects; object; object = object->next)
         if (object->same == object)
             emit_object(model, object, text);
-    emit_definitions(model, revision, text);
 }
 
 static void emit_header(const struct model *model, struct out *out)
@@ -334,18 +341,40 @@ static void emit_header(const struct model *model, struct out *out)
         text,
         "\n#include \"generated/types.h\"\n#include \"wire/table.h\"\n\n#include <math.h>\n"
         "#include <stddef.h>\n\n"
-        "#define ROW(record, member, key, w0, w1, bit, ...)                                \\\n"
-        "    {                                                                             \\\n"
+        "#define ROW(record, member, key, w0, w1, bit, ...)                                    \\\n"
+        "    {                                                                                 \\\n"
         "        w0, w1, \"\\\"\" key \"\\\":\", offsetof(struct record, member), sizeof(key) - 1, "
-        "\\\n"
-        "            bit, __VA_ARGS__                                                      \\\n"
+        "bit, \\\n"
+        "            __VA_ARGS__                                                               \\\n"
         "    }\n"
         "/* Of a member that is not stored. */\n"
-        "#define BARE_ROW(key, w0, w1, bit, ...)                           \\\n"
-        "    {                                                             \\\n"
-        "        w0, w1, \"\\\"\" key \"\\\":\", 0, sizeof(key) - 1, bit, __VA_ARGS__ \\\n"
+        "#define BARE_ROW(key, w0, w1, bit, ...)                                               \\\n"
+        "    {                                                                                 \\\n"
+        "        w0, w1, \"\\\"\" key \"\\\":\", 0, sizeof(key) - 1, bit, __VA_ARGS__              "
+        "      \\\n"
         "    }\n"
-        "#define TYPE(...) &(const struct wire_type){__VA_ARGS__}\n\n");
+        "#define ROWS(...)                                                                     \\\n"
+        "    .rows = (const struct wire_row[]){__VA_ARGS__},                                   \\\n"
+        "    .n_rows = sizeof((const struct wire_row[]){__VA_ARGS__}) / sizeof(struct wire_row)\n"
+        "#define INDEX(bits, multiplier, ...) bits, multiplier, ((const uint8_t[]){__VA_ARGS__})\n"
+        "#define MESSAGE(...) MESSAGE_(__VA_ARGS__)\n"
+        "#define MESSAGE_(title, bytes, mask, bits, multiplier, index, ...)                    \\\n"
+        "    {                                                                                 \\\n"
+        "        .name = title, .size = bytes, .required = mask, .hash_bits = bits,            \\\n"
+        "        .hash_multiplier = multiplier, .hash_index = index, ROWS(__VA_ARGS__)         \\\n"
+        "    }\n"
+        "#define UNION(...) UNION_(__VA_ARGS__)\n"
+        "#define UNION_(title, bytes, list, bits, multiplier, index, ...)                      \\\n"
+        "    {                                                                                 \\\n"
+        "        .name = title, .size = bytes, .variants = list, .hash_bits = bits,            \\\n"
+        "        .n_variants = sizeof(list) / sizeof(struct wire_variant),                     \\\n"
+        "        .hash_multiplier = multiplier, .hash_index = index, ROWS(__VA_ARGS__)         \\\n"
+        "    }\n"
+        "#define EMPTY_MESSAGE(title, bytes) {.name = title, .size = bytes}\n"
+        "#define OF(table)   .of.message = &table\n"
+        "#define IS(k, ...) {.kind = WIRE_##k, ##__VA_ARGS__}\n"
+        "#define TYPE(...)  &(const struct wire_type)IS(__VA_ARGS__)\n"
+        "\n");
     for (unsigned i = 0; i < model->n_revisions; i++) {
         for (const struct choice_set *set = model->revisions[i].choice_sets; set; set = set->next)
             if (set->same == set)

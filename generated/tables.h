@@ -13,17 +13,37 @@
 #include <math.h>
 #include <stddef.h>
 
-#define ROW(record, member, key, w0, w1, bit, ...)                                \
-    {                                                                             \
-        w0, w1, "\"" key "\":", offsetof(struct record, member), sizeof(key) - 1, \
-            bit, __VA_ARGS__                                                      \
+#define ROW(record, member, key, w0, w1, bit, ...)                                    \
+    {                                                                                 \
+        w0, w1, "\"" key "\":", offsetof(struct record, member), sizeof(key) - 1, bit, \
+            __VA_ARGS__                                                               \
     }
 /* Of a member that is not stored. */
-#define BARE_ROW(key, w0, w1, bit, ...)                           \
-    {                                                             \
-        w0, w1, "\"" key "\":", 0, sizeof(key) - 1, bit, __VA_ARGS__ \
+#define BARE_ROW(key, w0, w1, bit, ...)                                               \
+    {                                                                                 \
+        w0, w1, "\"" key "\":", 0, sizeof(key) - 1, bit, __VA_ARGS__                    \
     }
-#define TYPE(...) &(const struct wire_type){__VA_ARGS__}
+#define ROWS(...)                                                                     \
+    .rows = (const struct wire_row[]){__VA_ARGS__},                                   \
+    .n_rows = sizeof((const struct wire_row[]){__VA_ARGS__}) / sizeof(struct wire_row)
+#define INDEX(bits, multiplier, ...) bits, multiplier, ((const uint8_t[]){__VA_ARGS__})
+#define MESSAGE(...) MESSAGE_(__VA_ARGS__)
+#define MESSAGE_(title, bytes, mask, bits, multiplier, index, ...)                    \
+    {                                                                                 \
+        .name = title, .size = bytes, .required = mask, .hash_bits = bits,            \
+        .hash_multiplier = multiplier, .hash_index = index, ROWS(__VA_ARGS__)         \
+    }
+#define UNION(...) UNION_(__VA_ARGS__)
+#define UNION_(title, bytes, list, bits, multiplier, index, ...)                      \
+    {                                                                                 \
+        .name = title, .size = bytes, .variants = list, .hash_bits = bits,            \
+        .n_variants = sizeof(list) / sizeof(struct wire_variant),                     \
+        .hash_multiplier = multiplier, .hash_index = index, ROWS(__VA_ARGS__)         \
+    }
+#define EMPTY_MESSAGE(title, bytes) {.name = title, .size = bytes}
+#define OF(table)   .of.message = &table
+#define IS(k, ...) {.kind = WIRE_##k, ##__VA_ARGS__}
+#define TYPE(...)  &(const struct wire_type)IS(__VA_ARGS__)
 
 extern const struct wire_enum mcp_2025_03_26_include_context;
 extern const struct wire_enum mcp_2025_03_26_logging_level;

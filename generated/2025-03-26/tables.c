@@ -2,1572 +2,766 @@
  *
  * 2025-03-26/tables.c - what this revision says otherwise than an earlier one.
  */
-#include "generated/edges.h"
 #include "generated/tables.h"
 
-static const struct str include_context_names[] = {
-    STR_INIT("allServers"), STR_INIT("none"), STR_INIT("thisServer"),
-};
-static const int32_t include_context_values[] = {
-    0, 1, 2,
-};
-const struct wire_enum mcp_2025_03_26_include_context = {include_context_names, include_context_values, 3};
+const struct wire_enum mcp_2025_03_26_include_context = {
+    (const struct str[]){STR_INIT("allServers"), STR_INIT("none"), STR_INIT("thisServer")},
+    (const int32_t[]){0, 1, 2}, 3};
 
-static const struct str logging_level_names[] = {
-    STR_INIT("alert"), STR_INIT("critical"), STR_INIT("debug"), STR_INIT("emergency"),
-    STR_INIT("error"), STR_INIT("info"), STR_INIT("notice"), STR_INIT("warning"),
-};
-static const int32_t logging_level_values[] = {
-    6, 5, 0, 7, 4, 1, 2, 3,
-};
-const struct wire_enum mcp_2025_03_26_logging_level = {logging_level_names, logging_level_values, 8};
+const struct wire_enum mcp_2025_03_26_logging_level = {
+    (const struct str[]){STR_INIT("alert"), STR_INIT("critical"), STR_INIT("debug"),
+    STR_INIT("emergency"), STR_INIT("error"), STR_INIT("info"), STR_INIT("notice"),
+    STR_INIT("warning")}, (const int32_t[]){6, 5, 0, 7, 4, 1, 2, 3}, 8};
 
-static const struct str role_names[] = {
-    STR_INIT("assistant"), STR_INIT("user"),
-};
-static const int32_t role_values[] = {
-    0, 1,
-};
-const struct wire_enum mcp_2025_03_26_role = {role_names, role_values, 2};
+const struct wire_enum mcp_2025_03_26_role = {
+    (const struct str[]){STR_INIT("assistant"), STR_INIT("user")}, (const int32_t[]){0, 1}, 2};
 
-static const struct wire_row annotations_rows[] = {
-    ROW(mcp_annotations, audience, "audience", 0x65636e6569647561, 0x3a22, 0, {.kind = WIRE_ENUM, .container = WIRE_ARRAY, .of.choices = &mcp_2025_03_26_role}),
-    ROW(mcp_annotations, priority, "priority", 0x797469726f697270, 0x3a22, 2, {.kind = WIRE_NUM, .of.range = &(const struct wire_range){0, 1}}),
-};
-static const uint8_t annotations_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_annotations = {
-    .name = "Annotations",
-    .rows = annotations_rows,
-    .n_rows = 2,
-    .hash_index = annotations_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_annotations),
-};
+const struct wire_message mcp_2025_03_26_annotations =
+    MESSAGE("Annotations", sizeof(struct mcp_annotations), 0x0, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_annotations, audience, "audience", 0x65636e6569647561, 0x3a22, 0,
+        IS(ENUM, .container = WIRE_ARRAY, .of.choices = &mcp_2025_03_26_role)),
+    ROW(mcp_annotations, priority, "priority", 0x797469726f697270, 0x3a22, 2,
+        IS(NUM, .of.range = &(const struct wire_range){0, 1})));
 
-static const struct wire_row audio_content_rows[] = {
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations}),
-    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_BYTE}),
-    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"audio\""}),
-};
-static const uint8_t audio_content_index[] = {2, 4, 3, 1};
-const struct wire_message mcp_2025_03_26_audio_content = {
-    .name = "AudioContent",
-    .rows = audio_content_rows,
-    .n_rows = 4,
-    .hash_index = audio_content_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x20208,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_03_26_audio_content =
+    MESSAGE("AudioContent", sizeof(struct mcp_content_block), 0x20208, INDEX(2, 0xcf06d61, 2, 4,
+        3, 1),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_annotations))),
+    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, IS(STR, .format = WIRE_BYTE)),
+    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"audio\"")));
 
-static const struct wire_row blob_resource_contents_rows[] = {
-    ROW(mcp_resource_contents, blob, "blob", 0x3a22626f6c62, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_BYTE}),
-    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t blob_resource_contents_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2025_03_26_blob_resource_contents = {
-    .name = "BlobResourceContents",
-    .rows = blob_resource_contents_rows,
-    .n_rows = 3,
-    .hash_index = blob_resource_contents_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x12,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_03_26_blob_resource_contents =
+    MESSAGE("BlobResourceContents", sizeof(struct mcp_resource_contents), 0x12, INDEX(2, 0x1, 0,
+        2, 1, 3),
+    ROW(mcp_resource_contents, blob, "blob", 0x3a22626f6c62, 0x0, 1,
+        IS(STR, .format = WIRE_BYTE)),
+    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, IS(STR)),
+    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row call_tool_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"tools/call\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_call_tool_request_params}),
-};
-static const uint8_t call_tool_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_call_tool_request = {
-    .name = "CallToolRequest",
-    .rows = call_tool_request_rows,
-    .n_rows = 2,
-    .hash_index = call_tool_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_call_tool_request =
+    MESSAGE("CallToolRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"tools/call\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_call_tool_request_params))));
 
-static const struct wire_row call_tool_request_params_rows[] = {
-    ROW(mcp_call_tool_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_call_tool_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_call_tool_request_params, name, "name", 0x3a22656d616e, 0x0, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t call_tool_request_params_index[] = {1, 3, 2, 0};
-const struct wire_message mcp_2025_03_26_call_tool_request_params = {
-    .name = "CallToolRequestParams",
-    .rows = call_tool_request_params_rows,
-    .n_rows = 3,
-    .hash_index = call_tool_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_call_tool_request_params),
-};
+const struct wire_message mcp_2025_03_26_call_tool_request_params =
+    MESSAGE("CallToolRequestParams", sizeof(struct mcp_call_tool_request_params), 0x8,
+        INDEX(2, 0x3c88596d, 1, 3, 2, 0),
+    ROW(mcp_call_tool_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_call_tool_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_call_tool_request_params, name, "name", 0x3a22656d616e, 0x0, 3, IS(STR)));
 
-static const struct wire_row call_tool_result_rows[] = {
-    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_content_block}),
-    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, {.kind = WIRE_BOOL}),
-};
-static const uint8_t call_tool_result_index[] = {3, 0, 2, 1};
-const struct wire_message mcp_2025_03_26_call_tool_result = {
-    .name = "CallToolResult",
-    .rows = call_tool_result_rows,
-    .n_rows = 3,
-    .hash_index = call_tool_result_index,
-    .hash_multiplier = 0xc656dd93,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_call_tool_result),
-};
+const struct wire_message mcp_2025_03_26_call_tool_result =
+    MESSAGE("CallToolResult", sizeof(struct mcp_call_tool_result), 0x2, INDEX(2, 0xc656dd93, 3, 0,
+        2, 1),
+    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_content_block))),
+    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, IS(BOOL)));
 
-static const struct wire_row cancelled_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/cancelled\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_cancelled_notification_params}),
-};
-static const uint8_t cancelled_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_cancelled_notification = {
-    .name = "CancelledNotification",
-    .rows = cancelled_notification_rows,
-    .n_rows = 2,
-    .hash_index = cancelled_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_cancelled_notification =
+    MESSAGE("CancelledNotification", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/cancelled\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_cancelled_notification_params))));
 
-static const struct wire_row cancelled_notification_params_rows[] = {
-    ROW(mcp_cancelled_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_cancelled_notification_params, reason, "reason", 0x3a226e6f73616572, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_cancelled_notification_params, request_id, "requestId", 0x4974736575716572, 0x3a2264, 2, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t cancelled_notification_params_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2025_03_26_cancelled_notification_params = {
-    .name = "CancelledNotificationParams",
-    .rows = cancelled_notification_params_rows,
-    .n_rows = 3,
-    .hash_index = cancelled_notification_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_cancelled_notification_params),
-};
+const struct wire_message mcp_2025_03_26_cancelled_notification_params =
+    MESSAGE("CancelledNotificationParams", sizeof(struct mcp_cancelled_notification_params), 0x4,
+        INDEX(2, 0x5e8885db, 0, 2, 1, 3),
+    ROW(mcp_cancelled_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_cancelled_notification_params, reason, "reason", 0x3a226e6f73616572, 0x0, 1, IS(STR)),
+    ROW(mcp_cancelled_notification_params, request_id, "requestId",
+        0x4974736575716572, 0x3a2264, 2, IS(TOKEN)));
 
-static const struct wire_row client_capabilities_rows[] = {
-    ROW(mcp_client_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities_roots}),
-    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities_sampling}),
-};
-static const uint8_t client_capabilities_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_03_26_client_capabilities = {
-    .name = "ClientCapabilities",
-    .rows = client_capabilities_rows,
-    .n_rows = 3,
-    .hash_index = client_capabilities_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_client_capabilities),
-};
+const struct wire_message mcp_2025_03_26_client_capabilities =
+    MESSAGE("ClientCapabilities", sizeof(struct mcp_client_capabilities), 0x0,
+        INDEX(2, 0x5e8885db, 3, 2, 0, 1),
+    ROW(mcp_client_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_client_capabilities_roots))),
+    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4,
+        IS(OBJECT, OF(mcp_2025_03_26_client_capabilities_sampling))));
 
-static const struct wire_row client_capabilities_roots_rows[] = {
-    ROW(mcp_client_capabilities_roots, list_changed, "listChanged", 0x6e6168437473696c, 0x3a22646567, 0, {.kind = WIRE_BOOL}),
-};
-static const uint8_t client_capabilities_roots_index[] = {1, 0};
-const struct wire_message mcp_2025_03_26_client_capabilities_roots = {
-    .name = "ClientCapabilitiesRoots",
-    .rows = client_capabilities_roots_rows,
-    .n_rows = 1,
-    .hash_index = client_capabilities_roots_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_roots),
-};
+const struct wire_message mcp_2025_03_26_client_capabilities_roots =
+    MESSAGE("ClientCapabilitiesRoots", sizeof(struct mcp_client_capabilities_roots), 0x0,
+        INDEX(1, 0x1, 1, 0),
+    ROW(mcp_client_capabilities_roots, list_changed, "listChanged",
+        0x6e6168437473696c, 0x3a22646567, 0, IS(BOOL)));
 
-const struct wire_message mcp_2025_03_26_client_capabilities_sampling = {
-    .name = "ClientCapabilitiesSampling",
-    .size = sizeof(struct mcp_client_capabilities_sampling),
-};
+const struct wire_message mcp_2025_03_26_client_capabilities_sampling =
+    EMPTY_MESSAGE("ClientCapabilitiesSampling", sizeof(struct mcp_client_capabilities_sampling));
 
-static const struct wire_row complete_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"completion/complete\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_complete_request_params}),
-};
-static const uint8_t complete_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_complete_request = {
-    .name = "CompleteRequest",
-    .rows = complete_request_rows,
-    .n_rows = 2,
-    .hash_index = complete_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_complete_request =
+    MESSAGE("CompleteRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"completion/complete\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_complete_request_params))));
 
-static const struct wire_row complete_request_params_rows[] = {
-    ROW(mcp_complete_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_complete_request_params, argument, "argument", 0x746e656d75677261, 0x3a22, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_completion_argument}),
-    ROW(mcp_complete_request_params, ref, "ref", 0x3a22666572, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_completion_reference}),
-};
-static const uint8_t complete_request_params_index[] = {0, 2, 3, 1};
-const struct wire_message mcp_2025_03_26_complete_request_params = {
-    .name = "CompleteRequestParams",
-    .rows = complete_request_params_rows,
-    .n_rows = 3,
-    .hash_index = complete_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0xa,
-    .size = sizeof(struct mcp_complete_request_params),
-};
+const struct wire_message mcp_2025_03_26_complete_request_params =
+    MESSAGE("CompleteRequestParams", sizeof(struct mcp_complete_request_params), 0xa,
+        INDEX(2, 0x1, 0, 2, 3, 1),
+    ROW(mcp_complete_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_complete_request_params, argument, "argument", 0x746e656d75677261, 0x3a22, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_completion_argument))),
+    ROW(mcp_complete_request_params, ref, "ref", 0x3a22666572, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_completion_reference))));
 
-static const struct wire_row complete_result_rows[] = {
-    ROW(mcp_complete_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_complete_result, completion, "completion", 0x6974656c706d6f63, 0x3a226e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_completion}),
-};
-static const uint8_t complete_result_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_complete_result = {
-    .name = "CompleteResult",
-    .rows = complete_result_rows,
-    .n_rows = 2,
-    .hash_index = complete_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_complete_result),
-};
+const struct wire_message mcp_2025_03_26_complete_result =
+    MESSAGE("CompleteResult", sizeof(struct mcp_complete_result), 0x2, INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_complete_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_complete_result, completion, "completion", 0x6974656c706d6f63, 0x3a226e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_completion))));
 
-static const struct wire_row completion_rows[] = {
-    ROW(mcp_completion, has_more, "hasMore", 0x2265726f4d736168, 0x3a, 0, {.kind = WIRE_BOOL}),
-    ROW(mcp_completion, total, "total", 0x3a226c61746f74, 0x0, 1, {.kind = WIRE_INT}),
-    ROW(mcp_completion, values, "values", 0x3a227365756c6176, 0x0, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-};
-static const uint8_t completion_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_03_26_completion = {
-    .name = "Completion",
-    .rows = completion_rows,
-    .n_rows = 3,
-    .hash_index = completion_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_completion),
-};
+const struct wire_message mcp_2025_03_26_completion =
+    MESSAGE("Completion", sizeof(struct mcp_completion), 0x4, INDEX(2, 0x1, 0, 3, 1, 2),
+    ROW(mcp_completion, has_more, "hasMore", 0x2265726f4d736168, 0x3a, 0, IS(BOOL)),
+    ROW(mcp_completion, total, "total", 0x3a226c61746f74, 0x0, 1, IS(INT)),
+    ROW(mcp_completion, values, "values", 0x3a227365756c6176, 0x0, 2,
+        IS(STR, .container = WIRE_ARRAY)));
 
-static const struct wire_row completion_argument_rows[] = {
-    ROW(mcp_completion_argument, name, "name", 0x3a22656d616e, 0x0, 0, {.kind = WIRE_STR}),
-    ROW(mcp_completion_argument, value, "value", 0x3a2265756c6176, 0x0, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t completion_argument_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_completion_argument = {
-    .name = "CompletionArgument",
-    .rows = completion_argument_rows,
-    .n_rows = 2,
-    .hash_index = completion_argument_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_completion_argument),
-};
+const struct wire_message mcp_2025_03_26_completion_argument =
+    MESSAGE("CompletionArgument", sizeof(struct mcp_completion_argument), 0x3,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_completion_argument, name, "name", 0x3a22656d616e, 0x0, 0, IS(STR)),
+    ROW(mcp_completion_argument, value, "value", 0x3a2265756c6176, 0x0, 1, IS(STR)));
 
-static const struct wire_row completion_reference_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t completion_reference_index[] = {1, 0};
 static const struct wire_variant completion_reference_variants[] = {
-    {.name = "PromptReference", .fixed_literal = "\"ref/prompt\"", .fixed_bit = 0, .kind = 1,
+    {.name = "PromptReference", .fixed_bit = 0, .fixed_literal = "\"ref/prompt\"", .kind = 1,
      .message = &mcp_2025_03_26_prompt_reference},
-    {.name = "ResourceReference", .fixed_literal = "\"ref/resource\"", .fixed_bit = 0, .kind = 3,
+    {.name = "ResourceReference", .fixed_bit = 0, .fixed_literal = "\"ref/resource\"", .kind = 3,
      .message = &mcp_2025_03_26_resource_reference},
 };
-const struct wire_message mcp_2025_03_26_completion_reference = {
-    .name = "CompletionReference",
-    .rows = completion_reference_rows,
-    .n_rows = 1,
-    .hash_index = completion_reference_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = completion_reference_variants,
-    .n_variants = 2,
-    .size = sizeof(struct mcp_completion_reference),
-};
+const struct wire_message mcp_2025_03_26_completion_reference =
+    UNION("CompletionReference", sizeof(struct mcp_completion_reference),
+        completion_reference_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t content_block_index[] = {1, 0};
 static const struct wire_variant content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_03_26_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_03_26_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_03_26_audio_content},
-    {.name = "EmbeddedResource", .fixed_literal = "\"resource\"", .fixed_bit = 0, .kind = 5,
+    {.name = "EmbeddedResource", .fixed_bit = 0, .fixed_literal = "\"resource\"", .kind = 5,
      .message = &mcp_2025_03_26_embedded_resource},
 };
-const struct wire_message mcp_2025_03_26_content_block = {
-    .name = "ContentBlock",
-    .rows = content_block_rows,
-    .n_rows = 1,
-    .hash_index = content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = content_block_variants,
-    .n_variants = 4,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_03_26_content_block =
+    UNION("ContentBlock", sizeof(struct mcp_content_block), content_block_variants, INDEX(1, 0x1,
+        1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row create_message_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"sampling/createMessage\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_create_message_request_params}),
-};
-static const uint8_t create_message_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_create_message_request = {
-    .name = "CreateMessageRequest",
-    .rows = create_message_request_rows,
-    .n_rows = 2,
-    .hash_index = create_message_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_create_message_request =
+    MESSAGE("CreateMessageRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"sampling/createMessage\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_create_message_request_params))));
 
-static const struct wire_row create_message_request_params_rows[] = {
-    ROW(mcp_create_message_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_create_message_request_params, include_context, "includeContext", 0x436564756c636e69, 0x3a22747865746e6f, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_include_context}),
-    ROW(mcp_create_message_request_params, max_tokens, "maxTokens", 0x6e656b6f5478616d, 0x3a2273, 2, {.kind = WIRE_INT}),
-    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_sampling_message}),
-    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences", 0x6572506c65646f6d, 0x7365636e65726566, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences}),
-    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences", 0x75716553706f7473, 0x3a227365636e65, 6, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt", 0x72506d6574737973, 0x3a2274706d6f, 7, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_request_params, temperature, "temperature", 0x74617265706d6574, 0x3a22657275, 9, {.kind = WIRE_NUM}),
-};
-static const uint8_t create_message_request_params_index[] = {3, 0, 0, 2, 0, 0, 5, 6, 0, 8, 1, 7, 0, 0, 9, 4};
-const struct wire_message mcp_2025_03_26_create_message_request_params = {
-    .name = "CreateMessageRequestParams",
-    .rows = create_message_request_params_rows,
-    .n_rows = 9,
-    .hash_index = create_message_request_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 4,
-    .required = 0xc,
-    .size = sizeof(struct mcp_create_message_request_params),
-};
+const struct wire_message mcp_2025_03_26_create_message_request_params =
+    MESSAGE("CreateMessageRequestParams", sizeof(struct mcp_create_message_request_params), 0xc,
+        INDEX(4, 0x5e8885db, 3, 0, 0, 2, 0, 0, 5, 6, 0, 8, 1, 7, 0, 0, 9, 4),
+    ROW(mcp_create_message_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_create_message_request_params, include_context, "includeContext",
+        0x436564756c636e69, 0x3a22747865746e6f, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_include_context)),
+    ROW(mcp_create_message_request_params, max_tokens, "maxTokens",
+        0x6e656b6f5478616d, 0x3a2273, 2, IS(INT)),
+    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_sampling_message))),
+    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences",
+        0x6572506c65646f6d, 0x7365636e65726566, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_model_preferences))),
+    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences",
+        0x75716553706f7473, 0x3a227365636e65, 6, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt",
+        0x72506d6574737973, 0x3a2274706d6f, 7, IS(STR)),
+    ROW(mcp_create_message_request_params, temperature, "temperature",
+        0x74617265706d6574, 0x3a22657275, 9, IS(NUM)));
 
-static const struct wire_row create_message_result_rows[] = {
-    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .max_items = 1, .of.message = &mcp_2025_03_26_sampling_message_content_block}),
-    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t create_message_result_index[] = {0, 0, 5, 2, 4, 1, 3, 0};
-const struct wire_message mcp_2025_03_26_create_message_result = {
-    .name = "CreateMessageResult",
-    .rows = create_message_result_rows,
-    .n_rows = 5,
-    .hash_index = create_message_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0xe,
-    .size = sizeof(struct mcp_create_message_result),
-};
+const struct wire_message mcp_2025_03_26_create_message_result =
+    MESSAGE("CreateMessageResult", sizeof(struct mcp_create_message_result), 0xe,
+        INDEX(3, 0x5e8885db, 0, 0, 5, 2, 4, 1, 3, 0),
+    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, .max_items = 1, OF(mcp_2025_03_26_sampling_message_content_block))),
+    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, IS(STR)),
+    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)),
+    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4,
+        IS(STR)));
 
-static const struct wire_row embedded_resource_rows[] = {
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations}),
-    ROW(mcp_content_block, resource, "resource", 0x656372756f736572, 0x3a22, 11, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_contents_union}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"resource\""}),
-};
-static const uint8_t embedded_resource_index[] = {3, 1, 0, 2};
-const struct wire_message mcp_2025_03_26_embedded_resource = {
-    .name = "EmbeddedResource",
-    .rows = embedded_resource_rows,
-    .n_rows = 3,
-    .hash_index = embedded_resource_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x20800,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_03_26_embedded_resource =
+    MESSAGE("EmbeddedResource", sizeof(struct mcp_content_block), 0x20800, INDEX(2, 0x8116017f, 3,
+        1, 0, 2),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_annotations))),
+    ROW(mcp_content_block, resource, "resource", 0x656372756f736572, 0x3a22, 11,
+        IS(OBJECT, OF(mcp_2025_03_26_resource_contents_union))),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"resource\"")));
 
-static const struct wire_row get_prompt_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"prompts/get\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_get_prompt_request_params}),
-};
-static const uint8_t get_prompt_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_get_prompt_request = {
-    .name = "GetPromptRequest",
-    .rows = get_prompt_request_rows,
-    .n_rows = 2,
-    .hash_index = get_prompt_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_get_prompt_request =
+    MESSAGE("GetPromptRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"prompts/get\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_get_prompt_request_params))));
 
-static const struct wire_row get_prompt_request_params_rows[] = {
-    ROW(mcp_get_prompt_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_get_prompt_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_STR, .container = WIRE_MAP}),
-    ROW(mcp_get_prompt_request_params, name, "name", 0x3a22656d616e, 0x0, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t get_prompt_request_params_index[] = {1, 3, 2, 0};
-const struct wire_message mcp_2025_03_26_get_prompt_request_params = {
-    .name = "GetPromptRequestParams",
-    .rows = get_prompt_request_params_rows,
-    .n_rows = 3,
-    .hash_index = get_prompt_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_get_prompt_request_params),
-};
+const struct wire_message mcp_2025_03_26_get_prompt_request_params =
+    MESSAGE("GetPromptRequestParams", sizeof(struct mcp_get_prompt_request_params), 0x8,
+        INDEX(2, 0x3c88596d, 1, 3, 2, 0),
+    ROW(mcp_get_prompt_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_get_prompt_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(STR, .container = WIRE_MAP)),
+    ROW(mcp_get_prompt_request_params, name, "name", 0x3a22656d616e, 0x0, 3, IS(STR)));
 
-static const struct wire_row get_prompt_result_rows[] = {
-    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_prompt_message}),
-};
-static const uint8_t get_prompt_result_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2025_03_26_get_prompt_result = {
-    .name = "GetPromptResult",
-    .rows = get_prompt_result_rows,
-    .n_rows = 3,
-    .hash_index = get_prompt_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_get_prompt_result),
-};
+const struct wire_message mcp_2025_03_26_get_prompt_result =
+    MESSAGE("GetPromptResult", sizeof(struct mcp_get_prompt_result), 0x4, INDEX(2, 0x5e8885db, 0,
+        2, 1, 3),
+    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1,
+        IS(STR)),
+    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_prompt_message))));
 
-static const struct wire_row image_content_rows[] = {
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations}),
-    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_BYTE}),
-    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"image\""}),
-};
-static const uint8_t image_content_index[] = {2, 4, 3, 1};
-const struct wire_message mcp_2025_03_26_image_content = {
-    .name = "ImageContent",
-    .rows = image_content_rows,
-    .n_rows = 4,
-    .hash_index = image_content_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x20208,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_03_26_image_content =
+    MESSAGE("ImageContent", sizeof(struct mcp_content_block), 0x20208, INDEX(2, 0xcf06d61, 2, 4,
+        3, 1),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_annotations))),
+    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, IS(STR, .format = WIRE_BYTE)),
+    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"image\"")));
 
-static const struct wire_row implementation_rows[] = {
-    ROW(mcp_implementation, name, "name", 0x3a22656d616e, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, version, "version", 0x226e6f6973726576, 0x3a, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t implementation_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_implementation = {
-    .name = "Implementation",
-    .rows = implementation_rows,
-    .n_rows = 2,
-    .hash_index = implementation_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x14,
-    .size = sizeof(struct mcp_implementation),
-};
+const struct wire_message mcp_2025_03_26_implementation =
+    MESSAGE("Implementation", sizeof(struct mcp_implementation), 0x14, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_implementation, name, "name", 0x3a22656d616e, 0x0, 2, IS(STR)),
+    ROW(mcp_implementation, version, "version", 0x226e6f6973726576, 0x3a, 4, IS(STR)));
 
-static const struct wire_row initialize_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"initialize\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_initialize_request_params}),
-};
-static const uint8_t initialize_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_initialize_request = {
-    .name = "InitializeRequest",
-    .rows = initialize_request_rows,
-    .n_rows = 2,
-    .hash_index = initialize_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_initialize_request =
+    MESSAGE("InitializeRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"initialize\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_initialize_request_params))));
 
-static const struct wire_row initialize_request_params_rows[] = {
-    ROW(mcp_initialize_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_initialize_request_params, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities}),
-    ROW(mcp_initialize_request_params, client_info, "clientInfo", 0x6e49746e65696c63, 0x3a226f66, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_implementation}),
-    ROW(mcp_initialize_request_params, protocol_version, "protocolVersion", 0x6c6f636f746f7270, 0x226e6f6973726556, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t initialize_request_params_index[] = {1, 2, 3, 4};
-const struct wire_message mcp_2025_03_26_initialize_request_params = {
-    .name = "InitializeRequestParams",
-    .rows = initialize_request_params_rows,
-    .n_rows = 4,
-    .hash_index = initialize_request_params_index,
-    .hash_multiplier = 0x8c4cd1e5,
-    .hash_bits = 2,
-    .required = 0xe,
-    .size = sizeof(struct mcp_initialize_request_params),
-};
+const struct wire_message mcp_2025_03_26_initialize_request_params =
+    MESSAGE("InitializeRequestParams", sizeof(struct mcp_initialize_request_params), 0xe,
+        INDEX(2, 0x8c4cd1e5, 1, 2, 3, 4),
+    ROW(mcp_initialize_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_initialize_request_params, capabilities, "capabilities",
+        0x696c696261706163, 0x3a2273656974, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_client_capabilities))),
+    ROW(mcp_initialize_request_params, client_info, "clientInfo",
+        0x6e49746e65696c63, 0x3a226f66, 2, IS(OBJECT, OF(mcp_2025_03_26_implementation))),
+    ROW(mcp_initialize_request_params, protocol_version, "protocolVersion",
+        0x6c6f636f746f7270, 0x226e6f6973726556, 3, IS(STR)));
 
-static const struct wire_row initialize_result_rows[] = {
-    ROW(mcp_initialize_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_initialize_result, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities}),
-    ROW(mcp_initialize_result, instructions, "instructions", 0x7463757274736e69, 0x3a22736e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_initialize_result, protocol_version, "protocolVersion", 0x6c6f636f746f7270, 0x226e6f6973726556, 3, {.kind = WIRE_STR}),
-    ROW(mcp_initialize_result, server_info, "serverInfo", 0x6e49726576726573, 0x3a226f66, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_implementation}),
-};
-static const uint8_t initialize_result_index[] = {4, 2, 3, 5, 0, 0, 0, 1};
-const struct wire_message mcp_2025_03_26_initialize_result = {
-    .name = "InitializeResult",
-    .rows = initialize_result_rows,
-    .n_rows = 5,
-    .hash_index = initialize_result_index,
-    .hash_multiplier = 0xb4733ac5,
-    .hash_bits = 3,
-    .required = 0x1a,
-    .size = sizeof(struct mcp_initialize_result),
-};
+const struct wire_message mcp_2025_03_26_initialize_result =
+    MESSAGE("InitializeResult", sizeof(struct mcp_initialize_result), 0x1a, INDEX(3, 0xb4733ac5,
+        4, 2, 3, 5, 0, 0, 0, 1),
+    ROW(mcp_initialize_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_initialize_result, capabilities, "capabilities",
+        0x696c696261706163, 0x3a2273656974, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities))),
+    ROW(mcp_initialize_result, instructions, "instructions",
+        0x7463757274736e69, 0x3a22736e6f69, 2, IS(STR)),
+    ROW(mcp_initialize_result, protocol_version, "protocolVersion",
+        0x6c6f636f746f7270, 0x226e6f6973726556, 3, IS(STR)),
+    ROW(mcp_initialize_result, server_info, "serverInfo", 0x6e49726576726573, 0x3a226f66, 4,
+        IS(OBJECT, OF(mcp_2025_03_26_implementation))));
 
-static const struct wire_row initialized_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/initialized\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t initialized_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_initialized_notification = {
-    .name = "InitializedNotification",
-    .rows = initialized_notification_rows,
-    .n_rows = 2,
-    .hash_index = initialized_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_initialized_notification =
+    MESSAGE("InitializedNotification", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/initialized\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row list_prompts_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"prompts/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_prompts_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_list_prompts_request = {
-    .name = "ListPromptsRequest",
-    .rows = list_prompts_request_rows,
-    .n_rows = 2,
-    .hash_index = list_prompts_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_list_prompts_request =
+    MESSAGE("ListPromptsRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"prompts/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_prompts_result_rows[] = {
-    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_prompt}),
-};
-static const uint8_t list_prompts_result_index[] = {1, 2, 3, 0};
-const struct wire_message mcp_2025_03_26_list_prompts_result = {
-    .name = "ListPromptsResult",
-    .rows = list_prompts_result_rows,
-    .n_rows = 3,
-    .hash_index = list_prompts_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_prompts_result),
-};
+const struct wire_message mcp_2025_03_26_list_prompts_result =
+    MESSAGE("ListPromptsResult", sizeof(struct mcp_list_prompts_result), 0x8, INDEX(2, 0x3c88596d,
+        1, 2, 3, 0),
+    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_prompt))));
 
-static const struct wire_row list_resource_templates_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"resources/templates/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_resource_templates_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_list_resource_templates_request = {
-    .name = "ListResourceTemplatesRequest",
-    .rows = list_resource_templates_request_rows,
-    .n_rows = 2,
-    .hash_index = list_resource_templates_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_list_resource_templates_request =
+    MESSAGE("ListResourceTemplatesRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"resources/templates/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_resource_templates_result_rows[] = {
-    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates", 0x656372756f736572, 0x6574616c706d6554, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_resource_template}),
-};
-static const uint8_t list_resource_templates_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_03_26_list_resource_templates_result = {
-    .name = "ListResourceTemplatesResult",
-    .rows = list_resource_templates_result_rows,
-    .n_rows = 3,
-    .hash_index = list_resource_templates_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_resource_templates_result),
-};
+const struct wire_message mcp_2025_03_26_list_resource_templates_result =
+    MESSAGE("ListResourceTemplatesResult", sizeof(struct mcp_list_resource_templates_result), 0x8,
+        INDEX(2, 0x5e8885db, 0, 3, 1, 2),
+    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor",
+        0x737275437478656e, 0x3a22726f, 2, IS(STR)),
+    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates",
+        0x656372756f736572, 0x6574616c706d6554, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_resource_template))));
 
-static const struct wire_row list_resources_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"resources/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_resources_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_list_resources_request = {
-    .name = "ListResourcesRequest",
-    .rows = list_resources_request_rows,
-    .n_rows = 2,
-    .hash_index = list_resources_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_list_resources_request =
+    MESSAGE("ListResourcesRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"resources/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_resources_result_rows[] = {
-    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_resource}),
-};
-static const uint8_t list_resources_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_03_26_list_resources_result = {
-    .name = "ListResourcesResult",
-    .rows = list_resources_result_rows,
-    .n_rows = 3,
-    .hash_index = list_resources_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_resources_result),
-};
+const struct wire_message mcp_2025_03_26_list_resources_result =
+    MESSAGE("ListResourcesResult", sizeof(struct mcp_list_resources_result), 0x8,
+        INDEX(2, 0x5e8885db, 0, 3, 1, 2),
+    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_resource))));
 
-static const struct wire_row list_roots_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"roots/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_params}),
-};
-static const uint8_t list_roots_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_list_roots_request = {
-    .name = "ListRootsRequest",
-    .rows = list_roots_request_rows,
-    .n_rows = 2,
-    .hash_index = list_roots_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_list_roots_request =
+    MESSAGE("ListRootsRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"roots/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_request_params))));
 
-static const struct wire_row list_roots_result_rows[] = {
-    ROW(mcp_list_roots_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_roots_result, roots, "roots", 0x3a2273746f6f72, 0x0, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_root}),
-};
-static const uint8_t list_roots_result_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_list_roots_result = {
-    .name = "ListRootsResult",
-    .rows = list_roots_result_rows,
-    .n_rows = 2,
-    .hash_index = list_roots_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_list_roots_result),
-};
+const struct wire_message mcp_2025_03_26_list_roots_result =
+    MESSAGE("ListRootsResult", sizeof(struct mcp_list_roots_result), 0x2, INDEX(1, 0x5e8885db, 2,
+        1),
+    ROW(mcp_list_roots_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_roots_result, roots, "roots", 0x3a2273746f6f72, 0x0, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_root))));
 
-static const struct wire_row list_tools_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"tools/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_tools_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_list_tools_request = {
-    .name = "ListToolsRequest",
-    .rows = list_tools_request_rows,
-    .n_rows = 2,
-    .hash_index = list_tools_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_list_tools_request =
+    MESSAGE("ListToolsRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"tools/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_tools_result_rows[] = {
-    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_tool}),
-};
-static const uint8_t list_tools_result_index[] = {3, 1, 0, 2};
-const struct wire_message mcp_2025_03_26_list_tools_result = {
-    .name = "ListToolsResult",
-    .rows = list_tools_result_rows,
-    .n_rows = 3,
-    .hash_index = list_tools_result_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x10,
-    .size = sizeof(struct mcp_list_tools_result),
-};
+const struct wire_message mcp_2025_03_26_list_tools_result =
+    MESSAGE("ListToolsResult", sizeof(struct mcp_list_tools_result), 0x10, INDEX(2, 0x8116017f, 3,
+        1, 0, 2),
+    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_tool))));
 
-static const struct wire_row logging_message_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/message\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_logging_message_notification_params}),
-};
-static const uint8_t logging_message_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_logging_message_notification = {
-    .name = "LoggingMessageNotification",
-    .rows = logging_message_notification_rows,
-    .n_rows = 2,
-    .hash_index = logging_message_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_logging_message_notification =
+    MESSAGE("LoggingMessageNotification", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/message\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_logging_message_notification_params))));
 
-static const struct wire_row logging_message_notification_params_rows[] = {
-    ROW(mcp_logging_message_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_logging_message_notification_params, data, "data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_logging_message_notification_params, level, "level", 0x3a226c6576656c, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level}),
-    ROW(mcp_logging_message_notification_params, logger, "logger", 0x3a22726567676f6c, 0x0, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t logging_message_notification_params_index[] = {3, 1, 4, 2};
-const struct wire_message mcp_2025_03_26_logging_message_notification_params = {
-    .name = "LoggingMessageNotificationParams",
-    .rows = logging_message_notification_params_rows,
-    .n_rows = 4,
-    .hash_index = logging_message_notification_params_index,
-    .hash_multiplier = 0x43508f59,
-    .hash_bits = 2,
-    .required = 0x6,
-    .size = sizeof(struct mcp_logging_message_notification_params),
-};
+const struct wire_message mcp_2025_03_26_logging_message_notification_params =
+    MESSAGE("LoggingMessageNotificationParams",
+        sizeof(struct mcp_logging_message_notification_params), 0x6, INDEX(2, 0x43508f59, 3, 1, 4,
+        2),
+    ROW(mcp_logging_message_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_logging_message_notification_params, data, "data", 0x3a2261746164, 0x0, 1,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_logging_message_notification_params, level, "level", 0x3a226c6576656c, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_logging_level)),
+    ROW(mcp_logging_message_notification_params, logger, "logger", 0x3a22726567676f6c, 0x0, 3,
+        IS(STR)));
 
-static const struct wire_row model_hint_rows[] = {
-    ROW(mcp_model_hint, name, "name", 0x3a22656d616e, 0x0, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t model_hint_index[] = {1, 0};
-const struct wire_message mcp_2025_03_26_model_hint = {
-    .name = "ModelHint",
-    .rows = model_hint_rows,
-    .n_rows = 1,
-    .hash_index = model_hint_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_model_hint),
-};
+const struct wire_message mcp_2025_03_26_model_hint =
+    MESSAGE("ModelHint", sizeof(struct mcp_model_hint), 0x0, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_model_hint, name, "name", 0x3a22656d616e, 0x0, 0, IS(STR)));
 
-static const struct wire_row model_preferences_rows[] = {
-    ROW(mcp_model_preferences, cost_priority, "costPriority", 0x6f69725074736f63, 0x3a2279746972, 0, {.kind = WIRE_NUM, .of.range = &(const struct wire_range){0, 1}}),
-    ROW(mcp_model_preferences, hints, "hints", 0x3a2273746e6968, 0x0, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_model_hint}),
-    ROW(mcp_model_preferences, intelligence_priority, "intelligencePriority", 0x67696c6c65746e69, 0x6f69725065636e65, 2, {.kind = WIRE_NUM, .of.range = &(const struct wire_range){0, 1}}),
-    ROW(mcp_model_preferences, speed_priority, "speedPriority", 0x6972506465657073, 0x3a22797469726f, 3, {.kind = WIRE_NUM, .of.range = &(const struct wire_range){0, 1}}),
-};
-static const uint8_t model_preferences_index[] = {1, 2, 4, 3};
-const struct wire_message mcp_2025_03_26_model_preferences = {
-    .name = "ModelPreferences",
-    .rows = model_preferences_rows,
-    .n_rows = 4,
-    .hash_index = model_preferences_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_model_preferences),
-};
+const struct wire_message mcp_2025_03_26_model_preferences =
+    MESSAGE("ModelPreferences", sizeof(struct mcp_model_preferences), 0x0, INDEX(2, 0x3c88596d, 1,
+        2, 4, 3),
+    ROW(mcp_model_preferences, cost_priority, "costPriority",
+        0x6f69725074736f63, 0x3a2279746972, 0,
+        IS(NUM, .of.range = &(const struct wire_range){0, 1})),
+    ROW(mcp_model_preferences, hints, "hints", 0x3a2273746e6968, 0x0, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_model_hint))),
+    ROW(mcp_model_preferences, intelligence_priority, "intelligencePriority",
+        0x67696c6c65746e69, 0x6f69725065636e65, 2,
+        IS(NUM, .of.range = &(const struct wire_range){0, 1})),
+    ROW(mcp_model_preferences, speed_priority, "speedPriority",
+        0x6972506465657073, 0x3a22797469726f, 3,
+        IS(NUM, .of.range = &(const struct wire_range){0, 1})));
 
-static const struct wire_row notification_params_rows[] = {
-    ROW(mcp_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t notification_params_index[] = {0, 1};
-const struct wire_message mcp_2025_03_26_notification_params = {
-    .name = "NotificationParams",
-    .rows = notification_params_rows,
-    .n_rows = 1,
-    .hash_index = notification_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_notification_params),
-};
+const struct wire_message mcp_2025_03_26_notification_params =
+    MESSAGE("NotificationParams", sizeof(struct mcp_notification_params), 0x0, INDEX(1, 0x1, 0,
+        1),
+    ROW(mcp_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row paginated_request_params_rows[] = {
-    ROW(mcp_paginated_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_paginated_request_params, cursor, "cursor", 0x3a22726f73727563, 0x0, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t paginated_request_params_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_paginated_request_params = {
-    .name = "PaginatedRequestParams",
-    .rows = paginated_request_params_rows,
-    .n_rows = 2,
-    .hash_index = paginated_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_paginated_request_params),
-};
+const struct wire_message mcp_2025_03_26_paginated_request_params =
+    MESSAGE("PaginatedRequestParams", sizeof(struct mcp_paginated_request_params), 0x0,
+        INDEX(1, 0x1, 2, 1),
+    ROW(mcp_paginated_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_paginated_request_params, cursor, "cursor", 0x3a22726f73727563, 0x0, 1, IS(STR)));
 
-static const struct wire_row paginated_result_rows[] = {
-    ROW(mcp_paginated_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_paginated_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t paginated_result_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_paginated_result = {
-    .name = "PaginatedResult",
-    .rows = paginated_result_rows,
-    .n_rows = 2,
-    .hash_index = paginated_result_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_paginated_result),
-};
+const struct wire_message mcp_2025_03_26_paginated_result =
+    MESSAGE("PaginatedResult", sizeof(struct mcp_paginated_result), 0x0, INDEX(1, 0x8116017f, 1,
+        2),
+    ROW(mcp_paginated_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_paginated_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 1,
+        IS(STR)));
 
-static const struct wire_row ping_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"ping\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_params}),
-};
-static const uint8_t ping_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_ping_request = {
-    .name = "PingRequest",
-    .rows = ping_request_rows,
-    .n_rows = 2,
-    .hash_index = ping_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_ping_request =
+    MESSAGE("PingRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"ping\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_request_params))));
 
-static const struct wire_row progress_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/progress\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_progress_notification_params}),
-};
-static const uint8_t progress_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_progress_notification = {
-    .name = "ProgressNotification",
-    .rows = progress_notification_rows,
-    .n_rows = 2,
-    .hash_index = progress_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_progress_notification =
+    MESSAGE("ProgressNotification", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/progress\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_progress_notification_params))));
 
-static const struct wire_row progress_notification_params_rows[] = {
-    ROW(mcp_progress_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_progress_notification_params, message, "message", 0x226567617373656d, 0x3a, 1, {.kind = WIRE_STR}),
-    ROW(mcp_progress_notification_params, progress, "progress", 0x73736572676f7270, 0x3a22, 2, {.kind = WIRE_NUM}),
-    ROW(mcp_progress_notification_params, progress_token, "progressToken", 0x73736572676f7270, 0x3a226e656b6f54, 3, {.kind = WIRE_TOKEN}),
-    ROW(mcp_progress_notification_params, total, "total", 0x3a226c61746f74, 0x0, 4, {.kind = WIRE_NUM}),
-};
-static const uint8_t progress_notification_params_index[] = {5, 0, 4, 1, 0, 2, 3, 0};
-const struct wire_message mcp_2025_03_26_progress_notification_params = {
-    .name = "ProgressNotificationParams",
-    .rows = progress_notification_params_rows,
-    .n_rows = 5,
-    .hash_index = progress_notification_params_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 3,
-    .required = 0xc,
-    .size = sizeof(struct mcp_progress_notification_params),
-};
+const struct wire_message mcp_2025_03_26_progress_notification_params =
+    MESSAGE("ProgressNotificationParams", sizeof(struct mcp_progress_notification_params), 0xc,
+        INDEX(3, 0x8116017f, 5, 0, 4, 1, 0, 2, 3, 0),
+    ROW(mcp_progress_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_progress_notification_params, message, "message", 0x226567617373656d, 0x3a, 1,
+        IS(STR)),
+    ROW(mcp_progress_notification_params, progress, "progress", 0x73736572676f7270, 0x3a22, 2,
+        IS(NUM)),
+    ROW(mcp_progress_notification_params, progress_token, "progressToken",
+        0x73736572676f7270, 0x3a226e656b6f54, 3, IS(TOKEN)),
+    ROW(mcp_progress_notification_params, total, "total", 0x3a226c61746f74, 0x0, 4, IS(NUM)));
 
-static const struct wire_row prompt_rows[] = {
-    ROW(mcp_prompt, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_prompt_argument}),
-    ROW(mcp_prompt, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_prompt, name, "name", 0x3a22656d616e, 0x0, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t prompt_index[] = {0, 2, 3, 1};
-const struct wire_message mcp_2025_03_26_prompt = {
-    .name = "Prompt",
-    .rows = prompt_rows,
-    .n_rows = 3,
-    .hash_index = prompt_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x10,
-    .size = sizeof(struct mcp_prompt),
-};
+const struct wire_message mcp_2025_03_26_prompt =
+    MESSAGE("Prompt", sizeof(struct mcp_prompt), 0x10, INDEX(2, 0x5e8885db, 0, 2, 3, 1),
+    ROW(mcp_prompt, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_prompt_argument))),
+    ROW(mcp_prompt, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_prompt, name, "name", 0x3a22656d616e, 0x0, 4, IS(STR)));
 
-static const struct wire_row prompt_argument_rows[] = {
-    ROW(mcp_prompt_argument, description, "description", 0x7470697263736564, 0x3a226e6f69, 0, {.kind = WIRE_STR}),
-    ROW(mcp_prompt_argument, name, "name", 0x3a22656d616e, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_prompt_argument, required, "required", 0x6465726975716572, 0x3a22, 2, {.kind = WIRE_BOOL}),
-};
-static const uint8_t prompt_argument_index[] = {2, 3, 1, 0};
-const struct wire_message mcp_2025_03_26_prompt_argument = {
-    .name = "PromptArgument",
-    .rows = prompt_argument_rows,
-    .n_rows = 3,
-    .hash_index = prompt_argument_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_prompt_argument),
-};
+const struct wire_message mcp_2025_03_26_prompt_argument =
+    MESSAGE("PromptArgument", sizeof(struct mcp_prompt_argument), 0x2, INDEX(2, 0x1, 2, 3, 1, 0),
+    ROW(mcp_prompt_argument, description, "description", 0x7470697263736564, 0x3a226e6f69, 0,
+        IS(STR)),
+    ROW(mcp_prompt_argument, name, "name", 0x3a22656d616e, 0x0, 1, IS(STR)),
+    ROW(mcp_prompt_argument, required, "required", 0x6465726975716572, 0x3a22, 2, IS(BOOL)));
 
-static const struct wire_row prompt_list_changed_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/prompts/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t prompt_list_changed_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_prompt_list_changed_notification = {
-    .name = "PromptListChangedNotification",
-    .rows = prompt_list_changed_notification_rows,
-    .n_rows = 2,
-    .hash_index = prompt_list_changed_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_prompt_list_changed_notification =
+    MESSAGE("PromptListChangedNotification", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/prompts/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row prompt_message_rows[] = {
-    ROW(mcp_prompt_message, content, "content", 0x22746e65746e6f63, 0x3a, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_content_block}),
-    ROW(mcp_prompt_message, role, "role", 0x3a22656c6f72, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t prompt_message_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_prompt_message = {
-    .name = "PromptMessage",
-    .rows = prompt_message_rows,
-    .n_rows = 2,
-    .hash_index = prompt_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_prompt_message),
-};
+const struct wire_message mcp_2025_03_26_prompt_message =
+    MESSAGE("PromptMessage", sizeof(struct mcp_prompt_message), 0x3, INDEX(1, 0x3c88596d, 2, 1),
+    ROW(mcp_prompt_message, content, "content", 0x22746e65746e6f63, 0x3a, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_content_block))),
+    ROW(mcp_prompt_message, role, "role", 0x3a22656c6f72, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row prompt_reference_rows[] = {
-    ROW(mcp_completion_reference, name, "name", 0x3a22656d616e, 0x0, 0, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"ref/prompt\""}),
-};
-static const uint8_t prompt_reference_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_prompt_reference = {
-    .name = "PromptReference",
-    .rows = prompt_reference_rows,
-    .n_rows = 2,
-    .hash_index = prompt_reference_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 1,
-    .required = 0x5,
-    .size = sizeof(struct mcp_completion_reference),
-};
+const struct wire_message mcp_2025_03_26_prompt_reference =
+    MESSAGE("PromptReference", sizeof(struct mcp_completion_reference), 0x5, INDEX(1, 0x8116017f,
+        2, 1),
+    ROW(mcp_completion_reference, name, "name", 0x3a22656d616e, 0x0, 0, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"ref/prompt\"")));
 
-static const struct wire_row read_resource_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"resources/read\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_read_resource_request_params}),
-};
-static const uint8_t read_resource_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_read_resource_request = {
-    .name = "ReadResourceRequest",
-    .rows = read_resource_request_rows,
-    .n_rows = 2,
-    .hash_index = read_resource_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_read_resource_request =
+    MESSAGE("ReadResourceRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"resources/read\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_read_resource_request_params))));
 
-static const struct wire_row read_resource_request_params_rows[] = {
-    ROW(mcp_read_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_read_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t read_resource_request_params_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_read_resource_request_params = {
-    .name = "ReadResourceRequestParams",
-    .rows = read_resource_request_params_rows,
-    .n_rows = 2,
-    .hash_index = read_resource_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x8,
-    .size = sizeof(struct mcp_read_resource_request_params),
-};
+const struct wire_message mcp_2025_03_26_read_resource_request_params =
+    MESSAGE("ReadResourceRequestParams", sizeof(struct mcp_read_resource_request_params), 0x8,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_read_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_read_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 3,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row read_resource_result_rows[] = {
-    ROW(mcp_read_resource_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_read_resource_result, contents, "contents", 0x73746e65746e6f63, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_03_26_resource_contents_union}),
-};
-static const uint8_t read_resource_result_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_read_resource_result = {
-    .name = "ReadResourceResult",
-    .rows = read_resource_result_rows,
-    .n_rows = 2,
-    .hash_index = read_resource_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x4,
-    .size = sizeof(struct mcp_read_resource_result),
-};
+const struct wire_message mcp_2025_03_26_read_resource_result =
+    MESSAGE("ReadResourceResult", sizeof(struct mcp_read_resource_result), 0x4, INDEX(1, 0x1, 2,
+        1),
+    ROW(mcp_read_resource_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_read_resource_result, contents, "contents", 0x73746e65746e6f63, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_03_26_resource_contents_union))));
 
-static const struct wire_row request_meta_object_rows[] = {
-    ROW(mcp_request_meta_object, progress_token, "progressToken", 0x73736572676f7270, 0x3a226e656b6f54, 4, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t request_meta_object_index[] = {1, 0};
-const struct wire_message mcp_2025_03_26_request_meta_object = {
-    .name = "RequestMetaObject",
-    .rows = request_meta_object_rows,
-    .n_rows = 1,
-    .hash_index = request_meta_object_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_request_meta_object),
-};
+const struct wire_message mcp_2025_03_26_request_meta_object =
+    MESSAGE("RequestMetaObject", sizeof(struct mcp_request_meta_object), 0x0, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_request_meta_object, progress_token, "progressToken",
+        0x73736572676f7270, 0x3a226e656b6f54, 4, IS(TOKEN)));
 
-static const struct wire_row request_params_rows[] = {
-    ROW(mcp_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-};
-static const uint8_t request_params_index[] = {0, 1};
-const struct wire_message mcp_2025_03_26_request_params = {
-    .name = "RequestParams",
-    .rows = request_params_rows,
-    .n_rows = 1,
-    .hash_index = request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_request_params),
-};
+const struct wire_message mcp_2025_03_26_request_params =
+    MESSAGE("RequestParams", sizeof(struct mcp_request_params), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))));
 
-static const struct wire_row resource_rows[] = {
-    ROW(mcp_resource, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations}),
-    ROW(mcp_resource, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, {.kind = WIRE_STR}),
-    ROW(mcp_resource, name, "name", 0x3a22656d616e, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_resource, size, "size", 0x3a22657a6973, 0x0, 6, {.kind = WIRE_INT}),
-    ROW(mcp_resource, uri, "uri", 0x3a22697275, 0x0, 8, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_index[] = {5, 4, 3, 1, 0, 2, 6, 0};
-const struct wire_message mcp_2025_03_26_resource = {
-    .name = "Resource",
-    .rows = resource_rows,
-    .n_rows = 6,
-    .hash_index = resource_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 3,
-    .required = 0x120,
-    .size = sizeof(struct mcp_resource),
-};
+const struct wire_message mcp_2025_03_26_resource =
+    MESSAGE("Resource", sizeof(struct mcp_resource), 0x120, INDEX(3, 0x1, 5, 4, 3, 1, 0, 2, 6, 0),
+    ROW(mcp_resource, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_annotations))),
+    ROW(mcp_resource, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_resource, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, IS(STR)),
+    ROW(mcp_resource, name, "name", 0x3a22656d616e, 0x0, 5, IS(STR)),
+    ROW(mcp_resource, size, "size", 0x3a22657a6973, 0x0, 6, IS(INT)),
+    ROW(mcp_resource, uri, "uri", 0x3a22697275, 0x0, 8, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_contents_rows[] = {
-    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_contents_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_resource_contents = {
-    .name = "ResourceContents",
-    .rows = resource_contents_rows,
-    .n_rows = 2,
-    .hash_index = resource_contents_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x10,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_03_26_resource_contents =
+    MESSAGE("ResourceContents", sizeof(struct mcp_resource_contents), 0x10, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, IS(STR)),
+    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_contents_union_rows[] = {
-    BARE_ROW("blob", 0x3a22626f6c62, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("text", 0x3a2274786574, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t resource_contents_union_index[] = {2, 1};
 static const struct wire_variant resource_contents_union_variants[] = {
     {.name = "TextResourceContents", .present = 0x2, .kind = 1,
      .message = &mcp_2025_03_26_text_resource_contents},
     {.name = "BlobResourceContents", .present = 0x1, .kind = 2,
      .message = &mcp_2025_03_26_blob_resource_contents},
 };
-const struct wire_message mcp_2025_03_26_resource_contents_union = {
-    .name = "ResourceContentsUnion",
-    .rows = resource_contents_union_rows,
-    .n_rows = 2,
-    .hash_index = resource_contents_union_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = resource_contents_union_variants,
-    .n_variants = 2,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_03_26_resource_contents_union =
+    UNION("ResourceContentsUnion", sizeof(struct mcp_resource_contents),
+        resource_contents_union_variants, INDEX(1, 0x1, 2, 1),
+    BARE_ROW("blob", 0x3a22626f6c62, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("text", 0x3a2274786574, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row resource_list_changed_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/resources/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t resource_list_changed_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_resource_list_changed_notification = {
-    .name = "ResourceListChangedNotification",
-    .rows = resource_list_changed_notification_rows,
-    .n_rows = 2,
-    .hash_index = resource_list_changed_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_resource_list_changed_notification =
+    MESSAGE("ResourceListChangedNotification", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/resources/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row resource_reference_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"ref/resource\""}),
-    ROW(mcp_completion_reference, uri, "uri", 0x3a22697275, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_URI_TEMPLATE}),
-};
-static const uint8_t resource_reference_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_resource_reference = {
-    .name = "ResourceReference",
-    .rows = resource_reference_rows,
-    .n_rows = 2,
-    .hash_index = resource_reference_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0xc,
-    .size = sizeof(struct mcp_completion_reference),
-};
+const struct wire_message mcp_2025_03_26_resource_reference =
+    MESSAGE("ResourceReference", sizeof(struct mcp_completion_reference), 0xc, INDEX(1, 0x1, 1,
+        2),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"ref/resource\"")),
+    ROW(mcp_completion_reference, uri, "uri", 0x3a22697275, 0x0, 3,
+        IS(STR, .format = WIRE_URI_TEMPLATE)));
 
-static const struct wire_row resource_template_rows[] = {
-    ROW(mcp_resource_template, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations}),
-    ROW(mcp_resource_template, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, name, "name", 0x3a22656d616e, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, uri_template, "uriTemplate", 0x6c706d6554697275, 0x3a22657461, 7, {.kind = WIRE_STR, .format = WIRE_URI_TEMPLATE}),
-};
-static const uint8_t resource_template_index[] = {3, 4, 0, 5, 1, 0, 0, 2};
-const struct wire_message mcp_2025_03_26_resource_template = {
-    .name = "ResourceTemplate",
-    .rows = resource_template_rows,
-    .n_rows = 5,
-    .hash_index = resource_template_index,
-    .hash_multiplier = 0x438e695,
-    .hash_bits = 3,
-    .required = 0xa0,
-    .size = sizeof(struct mcp_resource_template),
-};
+const struct wire_message mcp_2025_03_26_resource_template =
+    MESSAGE("ResourceTemplate", sizeof(struct mcp_resource_template), 0xa0, INDEX(3, 0x438e695, 3,
+        4, 0, 5, 1, 0, 0, 2),
+    ROW(mcp_resource_template, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_annotations))),
+    ROW(mcp_resource_template, description, "description", 0x7470697263736564, 0x3a226e6f69, 2,
+        IS(STR)),
+    ROW(mcp_resource_template, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, IS(STR)),
+    ROW(mcp_resource_template, name, "name", 0x3a22656d616e, 0x0, 5, IS(STR)),
+    ROW(mcp_resource_template, uri_template, "uriTemplate", 0x6c706d6554697275, 0x3a22657461, 7,
+        IS(STR, .format = WIRE_URI_TEMPLATE)));
 
-static const struct wire_row resource_updated_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/resources/updated\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_updated_notification_params}),
-};
-static const uint8_t resource_updated_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_resource_updated_notification = {
-    .name = "ResourceUpdatedNotification",
-    .rows = resource_updated_notification_rows,
-    .n_rows = 2,
-    .hash_index = resource_updated_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_resource_updated_notification =
+    MESSAGE("ResourceUpdatedNotification", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/resources/updated\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_resource_updated_notification_params))));
 
-static const struct wire_row resource_updated_notification_params_rows[] = {
-    ROW(mcp_resource_updated_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource_updated_notification_params, uri, "uri", 0x3a22697275, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_updated_notification_params_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_resource_updated_notification_params = {
-    .name = "ResourceUpdatedNotificationParams",
-    .rows = resource_updated_notification_params_rows,
-    .n_rows = 2,
-    .hash_index = resource_updated_notification_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_resource_updated_notification_params),
-};
+const struct wire_message mcp_2025_03_26_resource_updated_notification_params =
+    MESSAGE("ResourceUpdatedNotificationParams",
+        sizeof(struct mcp_resource_updated_notification_params), 0x2, INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_resource_updated_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource_updated_notification_params, uri, "uri", 0x3a22697275, 0x0, 1,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row result_rows[] = {
-    ROW(mcp_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t result_index[] = {0, 1};
-const struct wire_message mcp_2025_03_26_result = {
-    .name = "Result",
-    .rows = result_rows,
-    .n_rows = 1,
-    .hash_index = result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_result),
-};
+const struct wire_message mcp_2025_03_26_result =
+    MESSAGE("Result", sizeof(struct mcp_result), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row root_rows[] = {
-    ROW(mcp_root, name, "name", 0x3a22656d616e, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_root, uri, "uri", 0x3a22697275, 0x0, 2, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t root_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_root = {
-    .name = "Root",
-    .rows = root_rows,
-    .n_rows = 2,
-    .hash_index = root_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x4,
-    .size = sizeof(struct mcp_root),
-};
+const struct wire_message mcp_2025_03_26_root =
+    MESSAGE("Root", sizeof(struct mcp_root), 0x4, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_root, name, "name", 0x3a22656d616e, 0x0, 1, IS(STR)),
+    ROW(mcp_root, uri, "uri", 0x3a22697275, 0x0, 2, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row roots_list_changed_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/roots/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t roots_list_changed_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_roots_list_changed_notification = {
-    .name = "RootsListChangedNotification",
-    .rows = roots_list_changed_notification_rows,
-    .n_rows = 2,
-    .hash_index = roots_list_changed_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_roots_list_changed_notification =
+    MESSAGE("RootsListChangedNotification", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/roots/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row sampling_message_rows[] = {
-    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .max_items = 1, .of.message = &mcp_2025_03_26_sampling_message_content_block}),
-    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t sampling_message_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_sampling_message = {
-    .name = "SamplingMessage",
-    .rows = sampling_message_rows,
-    .n_rows = 2,
-    .hash_index = sampling_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x6,
-    .size = sizeof(struct mcp_sampling_message),
-};
+const struct wire_message mcp_2025_03_26_sampling_message =
+    MESSAGE("SamplingMessage", sizeof(struct mcp_sampling_message), 0x6, INDEX(1, 0x3c88596d, 2,
+        1),
+    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, .max_items = 1, OF(mcp_2025_03_26_sampling_message_content_block))),
+    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row sampling_message_content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t sampling_message_content_block_index[] = {1, 0};
 static const struct wire_variant sampling_message_content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_03_26_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_03_26_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_03_26_audio_content},
 };
-const struct wire_message mcp_2025_03_26_sampling_message_content_block = {
-    .name = "SamplingMessageContentBlock",
-    .rows = sampling_message_content_block_rows,
-    .n_rows = 1,
-    .hash_index = sampling_message_content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = sampling_message_content_block_variants,
-    .n_variants = 3,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_03_26_sampling_message_content_block =
+    UNION("SamplingMessageContentBlock", sizeof(struct mcp_content_block),
+        sampling_message_content_block_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row server_capabilities_rows[] = {
-    ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_prompts}),
-    ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_resources}),
-    ROW(mcp_server_capabilities, tools, "tools", 0x3a22736c6f6f74, 0x0, 7, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_tools}),
-};
-static const uint8_t server_capabilities_index[] = {1, 6, 5, 2, 0, 4, 3, 0};
-const struct wire_message mcp_2025_03_26_server_capabilities = {
-    .name = "ServerCapabilities",
-    .rows = server_capabilities_rows,
-    .n_rows = 6,
-    .hash_index = server_capabilities_index,
-    .hash_multiplier = 0xc03b4ad7,
-    .hash_bits = 3,
-    .size = sizeof(struct mcp_server_capabilities),
-};
+const struct wire_message mcp_2025_03_26_server_capabilities =
+    MESSAGE("ServerCapabilities", sizeof(struct mcp_server_capabilities), 0x0,
+        INDEX(3, 0xc03b4ad7, 1, 6, 5, 2, 0, 4, 3, 0),
+    ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_prompts))),
+    ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_resources))),
+    ROW(mcp_server_capabilities, tools, "tools", 0x3a22736c6f6f74, 0x0, 7,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_tools))));
 
-static const struct wire_row server_capabilities_prompts_rows[] = {
-    ROW(mcp_server_capabilities_prompts, list_changed, "listChanged", 0x6e6168437473696c, 0x3a22646567, 0, {.kind = WIRE_BOOL}),
-};
-static const uint8_t server_capabilities_prompts_index[] = {1, 0};
-const struct wire_message mcp_2025_03_26_server_capabilities_prompts = {
-    .name = "ServerCapabilitiesPrompts",
-    .rows = server_capabilities_prompts_rows,
-    .n_rows = 1,
-    .hash_index = server_capabilities_prompts_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_server_capabilities_prompts),
-};
+const struct wire_message mcp_2025_03_26_server_capabilities_prompts =
+    MESSAGE("ServerCapabilitiesPrompts", sizeof(struct mcp_server_capabilities_prompts), 0x0,
+        INDEX(1, 0x1, 1, 0),
+    ROW(mcp_server_capabilities_prompts, list_changed, "listChanged",
+        0x6e6168437473696c, 0x3a22646567, 0, IS(BOOL)));
 
-static const struct wire_row server_capabilities_resources_rows[] = {
-    ROW(mcp_server_capabilities_resources, list_changed, "listChanged", 0x6e6168437473696c, 0x3a22646567, 0, {.kind = WIRE_BOOL}),
-    ROW(mcp_server_capabilities_resources, subscribe, "subscribe", 0x6269726373627573, 0x3a2265, 1, {.kind = WIRE_BOOL}),
-};
-static const uint8_t server_capabilities_resources_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_server_capabilities_resources = {
-    .name = "ServerCapabilitiesResources",
-    .rows = server_capabilities_resources_rows,
-    .n_rows = 2,
-    .hash_index = server_capabilities_resources_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_server_capabilities_resources),
-};
+const struct wire_message mcp_2025_03_26_server_capabilities_resources =
+    MESSAGE("ServerCapabilitiesResources", sizeof(struct mcp_server_capabilities_resources), 0x0,
+        INDEX(1, 0x1, 1, 2),
+    ROW(mcp_server_capabilities_resources, list_changed, "listChanged",
+        0x6e6168437473696c, 0x3a22646567, 0, IS(BOOL)),
+    ROW(mcp_server_capabilities_resources, subscribe, "subscribe",
+        0x6269726373627573, 0x3a2265, 1, IS(BOOL)));
 
-static const struct wire_row server_capabilities_tools_rows[] = {
-    ROW(mcp_server_capabilities_tools, list_changed, "listChanged", 0x6e6168437473696c, 0x3a22646567, 0, {.kind = WIRE_BOOL}),
-};
-static const uint8_t server_capabilities_tools_index[] = {1, 0};
-const struct wire_message mcp_2025_03_26_server_capabilities_tools = {
-    .name = "ServerCapabilitiesTools",
-    .rows = server_capabilities_tools_rows,
-    .n_rows = 1,
-    .hash_index = server_capabilities_tools_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_server_capabilities_tools),
-};
+const struct wire_message mcp_2025_03_26_server_capabilities_tools =
+    MESSAGE("ServerCapabilitiesTools", sizeof(struct mcp_server_capabilities_tools), 0x0,
+        INDEX(1, 0x1, 1, 0),
+    ROW(mcp_server_capabilities_tools, list_changed, "listChanged",
+        0x6e6168437473696c, 0x3a22646567, 0, IS(BOOL)));
 
-static const struct wire_row set_level_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"logging/setLevel\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_set_level_request_params}),
-};
-static const uint8_t set_level_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_set_level_request = {
-    .name = "SetLevelRequest",
-    .rows = set_level_request_rows,
-    .n_rows = 2,
-    .hash_index = set_level_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_set_level_request =
+    MESSAGE("SetLevelRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"logging/setLevel\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_set_level_request_params))));
 
-static const struct wire_row set_level_request_params_rows[] = {
-    ROW(mcp_set_level_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_set_level_request_params, level, "level", 0x3a226c6576656c, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level}),
-};
-static const uint8_t set_level_request_params_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_set_level_request_params = {
-    .name = "SetLevelRequestParams",
-    .rows = set_level_request_params_rows,
-    .n_rows = 2,
-    .hash_index = set_level_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_set_level_request_params),
-};
+const struct wire_message mcp_2025_03_26_set_level_request_params =
+    MESSAGE("SetLevelRequestParams", sizeof(struct mcp_set_level_request_params), 0x2,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_set_level_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_set_level_request_params, level, "level", 0x3a226c6576656c, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_logging_level)));
 
-static const struct wire_row subscribe_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"resources/subscribe\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_subscribe_request_params}),
-};
-static const uint8_t subscribe_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_subscribe_request = {
-    .name = "SubscribeRequest",
-    .rows = subscribe_request_rows,
-    .n_rows = 2,
-    .hash_index = subscribe_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_subscribe_request =
+    MESSAGE("SubscribeRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"resources/subscribe\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_subscribe_request_params))));
 
-static const struct wire_row subscribe_request_params_rows[] = {
-    ROW(mcp_subscribe_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_subscribe_request_params, uri, "uri", 0x3a22697275, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t subscribe_request_params_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_subscribe_request_params = {
-    .name = "SubscribeRequestParams",
-    .rows = subscribe_request_params_rows,
-    .n_rows = 2,
-    .hash_index = subscribe_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_subscribe_request_params),
-};
+const struct wire_message mcp_2025_03_26_subscribe_request_params =
+    MESSAGE("SubscribeRequestParams", sizeof(struct mcp_subscribe_request_params), 0x2,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_subscribe_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_subscribe_request_params, uri, "uri", 0x3a22697275, 0x0, 1,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row text_content_rows[] = {
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations}),
-    ROW(mcp_content_block, text, "text", 0x3a2274786574, 0x0, 14, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"text\""}),
-};
-static const uint8_t text_content_index[] = {3, 1, 0, 2};
-const struct wire_message mcp_2025_03_26_text_content = {
-    .name = "TextContent",
-    .rows = text_content_rows,
-    .n_rows = 3,
-    .hash_index = text_content_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x24000,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_03_26_text_content =
+    MESSAGE("TextContent", sizeof(struct mcp_content_block), 0x24000, INDEX(2, 0x3c88596d, 3, 1,
+        0, 2),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_annotations))),
+    ROW(mcp_content_block, text, "text", 0x3a2274786574, 0x0, 14, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"text\"")));
 
-static const struct wire_row text_resource_contents_rows[] = {
-    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, text, "text", 0x3a2274786574, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t text_resource_contents_index[] = {3, 2, 1, 0};
-const struct wire_message mcp_2025_03_26_text_resource_contents = {
-    .name = "TextResourceContents",
-    .rows = text_resource_contents_rows,
-    .n_rows = 3,
-    .hash_index = text_resource_contents_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x18,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_03_26_text_resource_contents =
+    MESSAGE("TextResourceContents", sizeof(struct mcp_resource_contents), 0x18,
+        INDEX(2, 0x8116017f, 3, 2, 1, 0),
+    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, IS(STR)),
+    ROW(mcp_resource_contents, text, "text", 0x3a2274786574, 0x0, 3, IS(STR)),
+    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row tool_rows[] = {
-    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations}),
-    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_tool_input_schema}),
-    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, {.kind = WIRE_STR}),
-};
-static const uint8_t tool_index[] = {3, 1, 2, 4};
-const struct wire_message mcp_2025_03_26_tool = {
-    .name = "Tool",
-    .rows = tool_rows,
-    .n_rows = 4,
-    .hash_index = tool_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x60,
-    .size = sizeof(struct mcp_tool),
-};
+const struct wire_message mcp_2025_03_26_tool =
+    MESSAGE("Tool", sizeof(struct mcp_tool), 0x60, INDEX(2, 0x8116017f, 3, 1, 2, 4),
+    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_tool_annotations))),
+    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_03_26_tool_input_schema))),
+    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, IS(STR)));
 
-static const struct wire_row tool_annotations_rows[] = {
-    ROW(mcp_tool_annotations, destructive_hint, "destructiveHint", 0x7463757274736564, 0x22746e6948657669, 0, {.kind = WIRE_BOOL}),
-    ROW(mcp_tool_annotations, idempotent_hint, "idempotentHint", 0x65746f706d656469, 0x3a22746e6948746e, 1, {.kind = WIRE_BOOL}),
-    ROW(mcp_tool_annotations, open_world_hint, "openWorldHint", 0x6c726f576e65706f, 0x3a22746e694864, 2, {.kind = WIRE_BOOL}),
-    ROW(mcp_tool_annotations, read_only_hint, "readOnlyHint", 0x796c6e4f64616572, 0x3a22746e6948, 3, {.kind = WIRE_BOOL}),
-    ROW(mcp_tool_annotations, title, "title", 0x3a22656c746974, 0x0, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t tool_annotations_index[] = {4, 3, 2, 5, 0, 1, 0, 0};
-const struct wire_message mcp_2025_03_26_tool_annotations = {
-    .name = "ToolAnnotations",
-    .rows = tool_annotations_rows,
-    .n_rows = 5,
-    .hash_index = tool_annotations_index,
-    .hash_multiplier = 0xa3a5a0e3,
-    .hash_bits = 3,
-    .size = sizeof(struct mcp_tool_annotations),
-};
+const struct wire_message mcp_2025_03_26_tool_annotations =
+    MESSAGE("ToolAnnotations", sizeof(struct mcp_tool_annotations), 0x0, INDEX(3, 0xa3a5a0e3, 4,
+        3, 2, 5, 0, 1, 0, 0),
+    ROW(mcp_tool_annotations, destructive_hint, "destructiveHint",
+        0x7463757274736564, 0x22746e6948657669, 0, IS(BOOL)),
+    ROW(mcp_tool_annotations, idempotent_hint, "idempotentHint",
+        0x65746f706d656469, 0x3a22746e6948746e, 1, IS(BOOL)),
+    ROW(mcp_tool_annotations, open_world_hint, "openWorldHint",
+        0x6c726f576e65706f, 0x3a22746e694864, 2, IS(BOOL)),
+    ROW(mcp_tool_annotations, read_only_hint, "readOnlyHint",
+        0x796c6e4f64616572, 0x3a22746e6948, 3, IS(BOOL)),
+    ROW(mcp_tool_annotations, title, "title", 0x3a22656c746974, 0x0, 4, IS(STR)));
 
-static const struct wire_row tool_input_schema_rows[] = {
-    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 0, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    BARE_ROW("required", 0x6465726975716572, 0x3a22, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t tool_input_schema_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_03_26_tool_input_schema = {
-    .name = "ToolInputSchema",
-    .rows = tool_input_schema_rows,
-    .n_rows = 3,
-    .hash_index = tool_input_schema_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x4,
-};
+const struct wire_message mcp_2025_03_26_tool_input_schema =
+    MESSAGE("ToolInputSchema", 0, 0x4, INDEX(2, 0x1, 3, 2, 0, 1),
+    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 0,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    BARE_ROW("required", 0x6465726975716572, 0x3a22, 1, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"object\"")));
 
-static const struct wire_row tool_list_changed_notification_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"notifications/tools/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t tool_list_changed_notification_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_tool_list_changed_notification = {
-    .name = "ToolListChangedNotification",
-    .rows = tool_list_changed_notification_rows,
-    .n_rows = 2,
-    .hash_index = tool_list_changed_notification_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_03_26_tool_list_changed_notification =
+    MESSAGE("ToolListChangedNotification", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"notifications/tools/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row unsubscribe_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"resources/unsubscribe\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_unsubscribe_request_params}),
-};
-static const uint8_t unsubscribe_request_index[] = {2, 1};
-const struct wire_message mcp_2025_03_26_unsubscribe_request = {
-    .name = "UnsubscribeRequest",
-    .rows = unsubscribe_request_rows,
-    .n_rows = 2,
-    .hash_index = unsubscribe_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_03_26_unsubscribe_request =
+    MESSAGE("UnsubscribeRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"resources/unsubscribe\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_unsubscribe_request_params))));
 
-static const struct wire_row unsubscribe_request_params_rows[] = {
-    ROW(mcp_unsubscribe_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_unsubscribe_request_params, uri, "uri", 0x3a22697275, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t unsubscribe_request_params_index[] = {1, 2};
-const struct wire_message mcp_2025_03_26_unsubscribe_request_params = {
-    .name = "UnsubscribeRequestParams",
-    .rows = unsubscribe_request_params_rows,
-    .n_rows = 2,
-    .hash_index = unsubscribe_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_unsubscribe_request_params),
-};
-
-const struct wire_definition mcp_2025_03_26_definitions[MCP_DEFINITIONS] = {
-    [MCP_DEFINITION_ANNOTATIONS] = {"Annotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_annotations)},
-    [MCP_DEFINITION_AUDIO_CONTENT] = {"AudioContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_audio_content)},
-    [MCP_DEFINITION_BLOB_RESOURCE_CONTENTS] = {"BlobResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_blob_resource_contents)},
-    [MCP_DEFINITION_CALL_TOOL_REQUEST] = {"CallToolRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_call_tool_request)},
-    [MCP_DEFINITION_CALL_TOOL_RESULT] = {"CallToolResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_call_tool_result)},
-    [MCP_DEFINITION_CANCELLED_NOTIFICATION] = {"CancelledNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_cancelled_notification)},
-    [MCP_DEFINITION_CLIENT_CAPABILITIES] = {"ClientCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities)},
-    [MCP_DEFINITION_COMPLETE_REQUEST] = {"CompleteRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_complete_request)},
-    [MCP_DEFINITION_COMPLETE_RESULT] = {"CompleteResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_complete_result)},
-    [MCP_DEFINITION_CREATE_MESSAGE_REQUEST] = {"CreateMessageRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_create_message_request)},
-    [MCP_DEFINITION_CREATE_MESSAGE_RESULT] = {"CreateMessageResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_create_message_result)},
-    [MCP_DEFINITION_CURSOR] = {"Cursor", TYPE(.kind = WIRE_STR)},
-    [MCP_DEFINITION_EMBEDDED_RESOURCE] = {"EmbeddedResource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_embedded_resource)},
-    [MCP_DEFINITION_EMPTY_RESULT] = {"EmptyResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_result)},
-    [MCP_DEFINITION_GET_PROMPT_REQUEST] = {"GetPromptRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_get_prompt_request)},
-    [MCP_DEFINITION_GET_PROMPT_RESULT] = {"GetPromptResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_get_prompt_result)},
-    [MCP_DEFINITION_IMAGE_CONTENT] = {"ImageContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_image_content)},
-    [MCP_DEFINITION_IMPLEMENTATION] = {"Implementation", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_implementation)},
-    [MCP_DEFINITION_INITIALIZE_REQUEST] = {"InitializeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_initialize_request)},
-    [MCP_DEFINITION_INITIALIZE_RESULT] = {"InitializeResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_initialize_result)},
-    [MCP_DEFINITION_INITIALIZED_NOTIFICATION] = {"InitializedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_initialized_notification)},
-    [MCP_DEFINITION_LIST_PROMPTS_REQUEST] = {"ListPromptsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_prompts_request)},
-    [MCP_DEFINITION_LIST_PROMPTS_RESULT] = {"ListPromptsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_list_prompts_result)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_REQUEST] = {"ListResourceTemplatesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_resource_templates_request)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_RESULT] = {"ListResourceTemplatesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_list_resource_templates_result)},
-    [MCP_DEFINITION_LIST_RESOURCES_REQUEST] = {"ListResourcesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_resources_request)},
-    [MCP_DEFINITION_LIST_RESOURCES_RESULT] = {"ListResourcesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_list_resources_result)},
-    [MCP_DEFINITION_LIST_ROOTS_REQUEST] = {"ListRootsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_roots_request)},
-    [MCP_DEFINITION_LIST_ROOTS_RESULT] = {"ListRootsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_list_roots_result)},
-    [MCP_DEFINITION_LIST_TOOLS_REQUEST] = {"ListToolsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_tools_request)},
-    [MCP_DEFINITION_LIST_TOOLS_RESULT] = {"ListToolsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_list_tools_result)},
-    [MCP_DEFINITION_LOGGING_LEVEL] = {"LoggingLevel", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level)},
-    [MCP_DEFINITION_LOGGING_MESSAGE_NOTIFICATION] = {"LoggingMessageNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_logging_message_notification)},
-    [MCP_DEFINITION_MODEL_HINT] = {"ModelHint", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_hint)},
-    [MCP_DEFINITION_MODEL_PREFERENCES] = {"ModelPreferences", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences)},
-    [MCP_DEFINITION_PAGINATED_RESULT] = {"PaginatedResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_result)},
-    [MCP_DEFINITION_PING_REQUEST] = {"PingRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_ping_request)},
-    [MCP_DEFINITION_PROGRESS_NOTIFICATION] = {"ProgressNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_progress_notification)},
-    [MCP_DEFINITION_PROGRESS_TOKEN] = {"ProgressToken", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_PROMPT] = {"Prompt", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_prompt)},
-    [MCP_DEFINITION_PROMPT_ARGUMENT] = {"PromptArgument", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_prompt_argument)},
-    [MCP_DEFINITION_PROMPT_LIST_CHANGED_NOTIFICATION] = {"PromptListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_prompt_list_changed_notification)},
-    [MCP_DEFINITION_PROMPT_MESSAGE] = {"PromptMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_prompt_message)},
-    [MCP_DEFINITION_PROMPT_REFERENCE] = {"PromptReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_prompt_reference)},
-    [MCP_DEFINITION_READ_RESOURCE_REQUEST] = {"ReadResourceRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_read_resource_request)},
-    [MCP_DEFINITION_READ_RESOURCE_RESULT] = {"ReadResourceResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_read_resource_result)},
-    [MCP_DEFINITION_REQUEST_ID] = {"RequestId", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_RESOURCE] = {"Resource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource)},
-    [MCP_DEFINITION_RESOURCE_CONTENTS] = {"ResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_contents)},
-    [MCP_DEFINITION_RESOURCE_LIST_CHANGED_NOTIFICATION] = {"ResourceListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_resource_list_changed_notification)},
-    [MCP_DEFINITION_RESOURCE_REFERENCE] = {"ResourceReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_reference)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE] = {"ResourceTemplate", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_template)},
-    [MCP_DEFINITION_RESOURCE_UPDATED_NOTIFICATION] = {"ResourceUpdatedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_resource_updated_notification)},
-    [MCP_DEFINITION_RESULT] = {"Result", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_result)},
-    [MCP_DEFINITION_ROLE] = {"Role", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role)},
-    [MCP_DEFINITION_ROOT] = {"Root", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_root)},
-    [MCP_DEFINITION_ROOTS_LIST_CHANGED_NOTIFICATION] = {"RootsListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_roots_list_changed_notification)},
-    [MCP_DEFINITION_SAMPLING_MESSAGE] = {"SamplingMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_sampling_message)},
-    [MCP_DEFINITION_SERVER_CAPABILITIES] = {"ServerCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities)},
-    [MCP_DEFINITION_SET_LEVEL_REQUEST] = {"SetLevelRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_set_level_request)},
-    [MCP_DEFINITION_SUBSCRIBE_REQUEST] = {"SubscribeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_subscribe_request)},
-    [MCP_DEFINITION_TEXT_CONTENT] = {"TextContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_text_content)},
-    [MCP_DEFINITION_TEXT_RESOURCE_CONTENTS] = {"TextResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_text_resource_contents)},
-    [MCP_DEFINITION_TOOL] = {"Tool", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool)},
-    [MCP_DEFINITION_TOOL_ANNOTATIONS] = {"ToolAnnotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations)},
-    [MCP_DEFINITION_TOOL_LIST_CHANGED_NOTIFICATION] = {"ToolListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_tool_list_changed_notification)},
-    [MCP_DEFINITION_UNSUBSCRIBE_REQUEST] = {"UnsubscribeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_unsubscribe_request)},
-};
+const struct wire_message mcp_2025_03_26_unsubscribe_request_params =
+    MESSAGE("UnsubscribeRequestParams", sizeof(struct mcp_unsubscribe_request_params), 0x2,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_unsubscribe_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_unsubscribe_request_params, uri, "uri", 0x3a22697275, 0x0, 1,
+        IS(STR, .format = WIRE_URI)));

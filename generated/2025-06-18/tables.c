@@ -2,1080 +2,563 @@
  *
  * 2025-06-18/tables.c - what this revision says otherwise than an earlier one.
  */
-#include "generated/edges.h"
 #include "generated/tables.h"
 
-static const struct str elicit_action_names[] = {
-    STR_INIT("accept"), STR_INIT("cancel"), STR_INIT("decline"),
-};
-static const int32_t elicit_action_values[] = {
-    0, 1, 2,
-};
-const struct wire_enum mcp_2025_06_18_elicit_action = {elicit_action_names, elicit_action_values, 3};
+const struct wire_enum mcp_2025_06_18_elicit_action = {
+    (const struct str[]){STR_INIT("accept"), STR_INIT("cancel"), STR_INIT("decline")},
+    (const int32_t[]){0, 1, 2}, 3};
 
-static const struct str number_schema_type_names[] = {
-    STR_INIT("integer"), STR_INIT("number"),
-};
-static const int32_t number_schema_type_values[] = {
-    0, 1,
-};
-const struct wire_enum mcp_2025_06_18_number_schema_type = {number_schema_type_names, number_schema_type_values, 2};
+const struct wire_enum mcp_2025_06_18_number_schema_type = {
+    (const struct str[]){STR_INIT("integer"), STR_INIT("number")}, (const int32_t[]){0, 1}, 2};
 
-static const struct str string_schema_format_names[] = {
-    STR_INIT("date"), STR_INIT("date-time"), STR_INIT("email"), STR_INIT("uri"),
-};
-static const int32_t string_schema_format_values[] = {
-    0, 1, 2, 3,
-};
-const struct wire_enum mcp_2025_06_18_string_schema_format = {string_schema_format_names, string_schema_format_values, 4};
+const struct wire_enum mcp_2025_06_18_string_schema_format = {
+    (const struct str[]){STR_INIT("date"), STR_INIT("date-time"), STR_INIT("email"),
+    STR_INIT("uri")}, (const int32_t[]){0, 1, 2, 3}, 4};
 
-static const struct wire_row annotations_rows[] = {
-    ROW(mcp_annotations, audience, "audience", 0x65636e6569647561, 0x3a22, 0, {.kind = WIRE_ENUM, .container = WIRE_ARRAY, .of.choices = &mcp_2025_03_26_role}),
-    ROW(mcp_annotations, last_modified, "lastModified", 0x69646f4d7473616c, 0x3a2264656966, 1, {.kind = WIRE_STR}),
-    ROW(mcp_annotations, priority, "priority", 0x797469726f697270, 0x3a22, 2, {.kind = WIRE_NUM, .of.range = &(const struct wire_range){0, 1}}),
-};
-static const uint8_t annotations_index[] = {0, 2, 3, 1};
-const struct wire_message mcp_2025_06_18_annotations = {
-    .name = "Annotations",
-    .rows = annotations_rows,
-    .n_rows = 3,
-    .hash_index = annotations_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_annotations),
-};
+const struct wire_message mcp_2025_06_18_annotations =
+    MESSAGE("Annotations", sizeof(struct mcp_annotations), 0x0, INDEX(2, 0x5e8885db, 0, 2, 3, 1),
+    ROW(mcp_annotations, audience, "audience", 0x65636e6569647561, 0x3a22, 0,
+        IS(ENUM, .container = WIRE_ARRAY, .of.choices = &mcp_2025_03_26_role)),
+    ROW(mcp_annotations, last_modified, "lastModified", 0x69646f4d7473616c, 0x3a2264656966, 1,
+        IS(STR)),
+    ROW(mcp_annotations, priority, "priority", 0x797469726f697270, 0x3a22, 2,
+        IS(NUM, .of.range = &(const struct wire_range){0, 1})));
 
-static const struct wire_row audio_content_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_BYTE}),
-    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"audio\""}),
-};
-static const uint8_t audio_content_index[] = {0, 5, 2, 1, 4, 3, 0, 0};
-const struct wire_message mcp_2025_06_18_audio_content = {
-    .name = "AudioContent",
-    .rows = audio_content_rows,
-    .n_rows = 5,
-    .hash_index = audio_content_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 3,
-    .required = 0x20208,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_audio_content =
+    MESSAGE("AudioContent", sizeof(struct mcp_content_block), 0x20208, INDEX(3, 0x8116017f, 0, 5,
+        2, 1, 4, 3, 0, 0),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, IS(STR, .format = WIRE_BYTE)),
+    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"audio\"")));
 
-static const struct wire_row base_metadata_rows[] = {
-    ROW(mcp_base_metadata, name, "name", 0x3a22656d616e, 0x0, 0, {.kind = WIRE_STR}),
-    ROW(mcp_base_metadata, title, "title", 0x3a22656c746974, 0x0, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t base_metadata_index[] = {1, 2};
-const struct wire_message mcp_2025_06_18_base_metadata = {
-    .name = "BaseMetadata",
-    .rows = base_metadata_rows,
-    .n_rows = 2,
-    .hash_index = base_metadata_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_base_metadata),
-};
+const struct wire_message mcp_2025_06_18_base_metadata =
+    MESSAGE("BaseMetadata", sizeof(struct mcp_base_metadata), 0x1, INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_base_metadata, name, "name", 0x3a22656d616e, 0x0, 0, IS(STR)),
+    ROW(mcp_base_metadata, title, "title", 0x3a22656c746974, 0x0, 1, IS(STR)));
 
-static const struct wire_row blob_resource_contents_rows[] = {
-    ROW(mcp_resource_contents, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource_contents, blob, "blob", 0x3a22626f6c62, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_BYTE}),
-    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t blob_resource_contents_index[] = {4, 1, 3, 2};
-const struct wire_message mcp_2025_06_18_blob_resource_contents = {
-    .name = "BlobResourceContents",
-    .rows = blob_resource_contents_rows,
-    .n_rows = 4,
-    .hash_index = blob_resource_contents_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x12,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_06_18_blob_resource_contents =
+    MESSAGE("BlobResourceContents", sizeof(struct mcp_resource_contents), 0x12,
+        INDEX(2, 0x8116017f, 4, 1, 3, 2),
+    ROW(mcp_resource_contents, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource_contents, blob, "blob", 0x3a22626f6c62, 0x0, 1,
+        IS(STR, .format = WIRE_BYTE)),
+    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, IS(STR)),
+    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row boolean_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_BOOL}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 2, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"boolean\""}),
-};
-static const uint8_t boolean_schema_index[] = {1, 3, 2, 4};
-const struct wire_message mcp_2025_06_18_boolean_schema = {
-    .name = "BooleanSchema",
-    .rows = boolean_schema_rows,
-    .n_rows = 4,
-    .hash_index = boolean_schema_index,
-    .hash_multiplier = 0x880db455,
-    .hash_bits = 2,
-    .required = 0x8,
-};
+const struct wire_message mcp_2025_06_18_boolean_schema =
+    MESSAGE("BooleanSchema", 0, 0x8, INDEX(2, 0x880db455, 1, 3, 2, 4),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(BOOL)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 2, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(CONST, .of.literal = "\"boolean\"")));
 
-static const struct wire_row call_tool_result_rows[] = {
-    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_content_block}),
-    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, {.kind = WIRE_BOOL}),
-    ROW(mcp_call_tool_result, structured_content, "structuredContent", 0x7275746375727473, 0x6e65746e6f436465, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t call_tool_result_index[] = {1, 4, 3, 2};
-const struct wire_message mcp_2025_06_18_call_tool_result = {
-    .name = "CallToolResult",
-    .rows = call_tool_result_rows,
-    .n_rows = 4,
-    .hash_index = call_tool_result_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_call_tool_result),
-};
+const struct wire_message mcp_2025_06_18_call_tool_result =
+    MESSAGE("CallToolResult", sizeof(struct mcp_call_tool_result), 0x2, INDEX(2, 0x8e625fc9, 1, 4,
+        3, 2),
+    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_content_block))),
+    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, IS(BOOL)),
+    ROW(mcp_call_tool_result, structured_content, "structuredContent",
+        0x7275746375727473, 0x6e65746e6f436465, 4, IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row client_capabilities_rows[] = {
-    ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_client_capabilities_elicitation}),
-    ROW(mcp_client_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities_roots}),
-    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities_sampling}),
-};
-static const uint8_t client_capabilities_index[] = {2, 1, 4, 3};
-const struct wire_message mcp_2025_06_18_client_capabilities = {
-    .name = "ClientCapabilities",
-    .rows = client_capabilities_rows,
-    .n_rows = 4,
-    .hash_index = client_capabilities_index,
-    .hash_multiplier = 0xf52dcd35,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_client_capabilities),
-};
+const struct wire_message mcp_2025_06_18_client_capabilities =
+    MESSAGE("ClientCapabilities", sizeof(struct mcp_client_capabilities), 0x0,
+        INDEX(2, 0xf52dcd35, 2, 1, 4, 3),
+    ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0,
+        IS(OBJECT, OF(mcp_2025_06_18_client_capabilities_elicitation))),
+    ROW(mcp_client_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_client_capabilities_roots))),
+    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4,
+        IS(OBJECT, OF(mcp_2025_03_26_client_capabilities_sampling))));
 
-const struct wire_message mcp_2025_06_18_client_capabilities_elicitation = {
-    .name = "ClientCapabilitiesElicitation",
-    .size = sizeof(struct mcp_client_capabilities_elicitation),
-};
+const struct wire_message mcp_2025_06_18_client_capabilities_elicitation =
+    EMPTY_MESSAGE("ClientCapabilitiesElicitation", sizeof(struct mcp_client_capabilities_elicitation));
 
-static const struct wire_row complete_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"completion/complete\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_complete_request_params}),
-};
-static const uint8_t complete_request_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_complete_request = {
-    .name = "CompleteRequest",
-    .rows = complete_request_rows,
-    .n_rows = 2,
-    .hash_index = complete_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_06_18_complete_request =
+    MESSAGE("CompleteRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"completion/complete\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_complete_request_params))));
 
-static const struct wire_row complete_request_params_rows[] = {
-    ROW(mcp_complete_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_complete_request_params, argument, "argument", 0x746e656d75677261, 0x3a22, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_completion_argument}),
-    ROW(mcp_complete_request_params, context, "context", 0x22747865746e6f63, 0x3a, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_completion_context}),
-    ROW(mcp_complete_request_params, ref, "ref", 0x3a22666572, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_completion_reference}),
-};
-static const uint8_t complete_request_params_index[] = {4, 1, 2, 3};
-const struct wire_message mcp_2025_06_18_complete_request_params = {
-    .name = "CompleteRequestParams",
-    .rows = complete_request_params_rows,
-    .n_rows = 4,
-    .hash_index = complete_request_params_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 2,
-    .required = 0xa,
-    .size = sizeof(struct mcp_complete_request_params),
-};
+const struct wire_message mcp_2025_06_18_complete_request_params =
+    MESSAGE("CompleteRequestParams", sizeof(struct mcp_complete_request_params), 0xa,
+        INDEX(2, 0x5e98c13f, 4, 1, 2, 3),
+    ROW(mcp_complete_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_complete_request_params, argument, "argument", 0x746e656d75677261, 0x3a22, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_completion_argument))),
+    ROW(mcp_complete_request_params, context, "context", 0x22747865746e6f63, 0x3a, 2,
+        IS(OBJECT, OF(mcp_2025_06_18_completion_context))),
+    ROW(mcp_complete_request_params, ref, "ref", 0x3a22666572, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_06_18_completion_reference))));
 
-static const struct wire_row completion_context_rows[] = {
-    ROW(mcp_completion_context, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 0, {.kind = WIRE_STR, .container = WIRE_MAP}),
-};
-static const uint8_t completion_context_index[] = {1, 0};
-const struct wire_message mcp_2025_06_18_completion_context = {
-    .name = "CompletionContext",
-    .rows = completion_context_rows,
-    .n_rows = 1,
-    .hash_index = completion_context_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_completion_context),
-};
+const struct wire_message mcp_2025_06_18_completion_context =
+    MESSAGE("CompletionContext", sizeof(struct mcp_completion_context), 0x0, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_completion_context, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 0,
+        IS(STR, .container = WIRE_MAP)));
 
-static const struct wire_row completion_reference_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t completion_reference_index[] = {1, 0};
 static const struct wire_variant completion_reference_variants[] = {
-    {.name = "PromptReference", .fixed_literal = "\"ref/prompt\"", .fixed_bit = 0, .kind = 1,
+    {.name = "PromptReference", .fixed_bit = 0, .fixed_literal = "\"ref/prompt\"", .kind = 1,
      .message = &mcp_2025_06_18_prompt_reference},
-    {.name = "ResourceTemplateReference", .fixed_literal = "\"ref/resource\"", .fixed_bit = 0, .kind = 2,
-     .message = &mcp_2025_06_18_resource_template_reference},
+    {.name = "ResourceTemplateReference", .fixed_bit = 0, .fixed_literal = "\"ref/resource\"",
+     .kind = 2, .message = &mcp_2025_06_18_resource_template_reference},
 };
-const struct wire_message mcp_2025_06_18_completion_reference = {
-    .name = "CompletionReference",
-    .rows = completion_reference_rows,
-    .n_rows = 1,
-    .hash_index = completion_reference_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = completion_reference_variants,
-    .n_variants = 2,
-    .size = sizeof(struct mcp_completion_reference),
-};
+const struct wire_message mcp_2025_06_18_completion_reference =
+    UNION("CompletionReference", sizeof(struct mcp_completion_reference),
+        completion_reference_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t content_block_index[] = {1, 0};
 static const struct wire_variant content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_06_18_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_06_18_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_06_18_audio_content},
-    {.name = "ResourceLink", .fixed_literal = "\"resource_link\"", .fixed_bit = 0, .kind = 4,
+    {.name = "ResourceLink", .fixed_bit = 0, .fixed_literal = "\"resource_link\"", .kind = 4,
      .message = &mcp_2025_06_18_resource_link},
-    {.name = "EmbeddedResource", .fixed_literal = "\"resource\"", .fixed_bit = 0, .kind = 5,
+    {.name = "EmbeddedResource", .fixed_bit = 0, .fixed_literal = "\"resource\"", .kind = 5,
      .message = &mcp_2025_06_18_embedded_resource},
 };
-const struct wire_message mcp_2025_06_18_content_block = {
-    .name = "ContentBlock",
-    .rows = content_block_rows,
-    .n_rows = 1,
-    .hash_index = content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = content_block_variants,
-    .n_variants = 5,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_content_block =
+    UNION("ContentBlock", sizeof(struct mcp_content_block), content_block_variants, INDEX(1, 0x1,
+        1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row create_message_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"sampling/createMessage\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_create_message_request_params}),
-};
-static const uint8_t create_message_request_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_create_message_request = {
-    .name = "CreateMessageRequest",
-    .rows = create_message_request_rows,
-    .n_rows = 2,
-    .hash_index = create_message_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_06_18_create_message_request =
+    MESSAGE("CreateMessageRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"sampling/createMessage\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_create_message_request_params))));
 
-static const struct wire_row create_message_request_params_rows[] = {
-    ROW(mcp_create_message_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_create_message_request_params, include_context, "includeContext", 0x436564756c636e69, 0x3a22747865746e6f, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_include_context}),
-    ROW(mcp_create_message_request_params, max_tokens, "maxTokens", 0x6e656b6f5478616d, 0x3a2273, 2, {.kind = WIRE_INT}),
-    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_sampling_message}),
-    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences", 0x6572506c65646f6d, 0x7365636e65726566, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences}),
-    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences", 0x75716553706f7473, 0x3a227365636e65, 6, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt", 0x72506d6574737973, 0x3a2274706d6f, 7, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_request_params, temperature, "temperature", 0x74617265706d6574, 0x3a22657275, 9, {.kind = WIRE_NUM}),
-};
-static const uint8_t create_message_request_params_index[] = {3, 0, 0, 2, 0, 0, 5, 6, 0, 8, 1, 7, 0, 0, 9, 4};
-const struct wire_message mcp_2025_06_18_create_message_request_params = {
-    .name = "CreateMessageRequestParams",
-    .rows = create_message_request_params_rows,
-    .n_rows = 9,
-    .hash_index = create_message_request_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 4,
-    .required = 0xc,
-    .size = sizeof(struct mcp_create_message_request_params),
-};
+const struct wire_message mcp_2025_06_18_create_message_request_params =
+    MESSAGE("CreateMessageRequestParams", sizeof(struct mcp_create_message_request_params), 0xc,
+        INDEX(4, 0x5e8885db, 3, 0, 0, 2, 0, 0, 5, 6, 0, 8, 1, 7, 0, 0, 9, 4),
+    ROW(mcp_create_message_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_create_message_request_params, include_context, "includeContext",
+        0x436564756c636e69, 0x3a22747865746e6f, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_include_context)),
+    ROW(mcp_create_message_request_params, max_tokens, "maxTokens",
+        0x6e656b6f5478616d, 0x3a2273, 2, IS(INT)),
+    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_sampling_message))),
+    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences",
+        0x6572506c65646f6d, 0x7365636e65726566, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_model_preferences))),
+    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences",
+        0x75716553706f7473, 0x3a227365636e65, 6, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt",
+        0x72506d6574737973, 0x3a2274706d6f, 7, IS(STR)),
+    ROW(mcp_create_message_request_params, temperature, "temperature",
+        0x74617265706d6574, 0x3a22657275, 9, IS(NUM)));
 
-static const struct wire_row create_message_result_rows[] = {
-    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .max_items = 1, .of.message = &mcp_2025_06_18_sampling_message_content_block}),
-    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t create_message_result_index[] = {0, 0, 5, 2, 4, 1, 3, 0};
-const struct wire_message mcp_2025_06_18_create_message_result = {
-    .name = "CreateMessageResult",
-    .rows = create_message_result_rows,
-    .n_rows = 5,
-    .hash_index = create_message_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0xe,
-    .size = sizeof(struct mcp_create_message_result),
-};
+const struct wire_message mcp_2025_06_18_create_message_result =
+    MESSAGE("CreateMessageResult", sizeof(struct mcp_create_message_result), 0xe,
+        INDEX(3, 0x5e8885db, 0, 0, 5, 2, 4, 1, 3, 0),
+    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, .max_items = 1, OF(mcp_2025_06_18_sampling_message_content_block))),
+    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, IS(STR)),
+    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)),
+    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4,
+        IS(STR)));
 
-static const struct wire_row elicit_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"elicitation/create\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_elicit_request_params}),
-};
-static const uint8_t elicit_request_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_elicit_request = {
-    .name = "ElicitRequest",
-    .rows = elicit_request_rows,
-    .n_rows = 2,
-    .hash_index = elicit_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_06_18_elicit_request =
+    MESSAGE("ElicitRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"elicitation/create\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_elicit_request_params))));
 
-static const struct wire_row elicit_request_params_rows[] = {
-    ROW(mcp_elicit_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-    ROW(mcp_elicit_request_params, requested_schema, "requestedSchema", 0x6574736575716572, 0x22616d6568635364, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_elicit_request_params_requested_schema}),
-};
-static const uint8_t elicit_request_params_index[] = {3, 0, 2, 1};
-const struct wire_message mcp_2025_06_18_elicit_request_params = {
-    .name = "ElicitRequestParams",
-    .rows = elicit_request_params_rows,
-    .n_rows = 3,
-    .hash_index = elicit_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x14,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2025_06_18_elicit_request_params =
+    MESSAGE("ElicitRequestParams", sizeof(struct mcp_elicit_request_params), 0x14, INDEX(2, 0x1,
+        3, 0, 2, 1),
+    ROW(mcp_elicit_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, IS(STR)),
+    ROW(mcp_elicit_request_params, requested_schema, "requestedSchema",
+        0x6574736575716572, 0x22616d6568635364, 4,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_06_18_elicit_request_params_requested_schema))));
 
-static const struct wire_row elicit_request_params_requested_schema_rows[] = {
-    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 0, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_primitive_schema_definition}),
-    BARE_ROW("required", 0x6465726975716572, 0x3a22, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t elicit_request_params_requested_schema_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_06_18_elicit_request_params_requested_schema = {
-    .name = "ElicitRequestParamsRequestedSchema",
-    .rows = elicit_request_params_requested_schema_rows,
-    .n_rows = 3,
-    .hash_index = elicit_request_params_requested_schema_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2025_06_18_elicit_request_params_requested_schema =
+    MESSAGE("ElicitRequestParamsRequestedSchema", 0, 0x5, INDEX(2, 0x1, 3, 2, 0, 1),
+    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 0,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2025_06_18_primitive_schema_definition))),
+    BARE_ROW("required", 0x6465726975716572, 0x3a22, 1, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"object\"")));
 
-static const struct wire_row elicit_result_rows[] = {
-    ROW(mcp_elicit_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_elicit_result, action, "action", 0x3a226e6f69746361, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_elicit_action}),
-    ROW(mcp_elicit_result, content, "content", 0x22746e65746e6f63, 0x3a, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_BOOL | WIRE_T_NUMBER | WIRE_T_STRING}),
-};
-static const uint8_t elicit_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_06_18_elicit_result = {
-    .name = "ElicitResult",
-    .rows = elicit_result_rows,
-    .n_rows = 3,
-    .hash_index = elicit_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_elicit_result),
-};
+const struct wire_message mcp_2025_06_18_elicit_result =
+    MESSAGE("ElicitResult", sizeof(struct mcp_elicit_result), 0x2, INDEX(2, 0x5e8885db, 0, 3, 1,
+        2),
+    ROW(mcp_elicit_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_elicit_result, action, "action", 0x3a226e6f69746361, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_elicit_action)),
+    ROW(mcp_elicit_result, content, "content", 0x22746e65746e6f63, 0x3a, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_BOOL | WIRE_T_NUMBER | WIRE_T_STRING)));
 
-static const struct wire_row embedded_resource_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, resource, "resource", 0x656372756f736572, 0x3a22, 11, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_contents_union}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"resource\""}),
-};
-static const uint8_t embedded_resource_index[] = {2, 4, 3, 1};
-const struct wire_message mcp_2025_06_18_embedded_resource = {
-    .name = "EmbeddedResource",
-    .rows = embedded_resource_rows,
-    .n_rows = 4,
-    .hash_index = embedded_resource_index,
-    .hash_multiplier = 0x27ab5087,
-    .hash_bits = 2,
-    .required = 0x20800,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_embedded_resource =
+    MESSAGE("EmbeddedResource", sizeof(struct mcp_content_block), 0x20800, INDEX(2, 0x27ab5087, 2,
+        4, 3, 1),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, resource, "resource", 0x656372756f736572, 0x3a22, 11,
+        IS(OBJECT, OF(mcp_2025_06_18_resource_contents_union))),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"resource\"")));
 
-static const struct wire_row get_prompt_result_rows[] = {
-    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_prompt_message}),
-};
-static const uint8_t get_prompt_result_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2025_06_18_get_prompt_result = {
-    .name = "GetPromptResult",
-    .rows = get_prompt_result_rows,
-    .n_rows = 3,
-    .hash_index = get_prompt_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_get_prompt_result),
-};
+const struct wire_message mcp_2025_06_18_get_prompt_result =
+    MESSAGE("GetPromptResult", sizeof(struct mcp_get_prompt_result), 0x4, INDEX(2, 0x5e8885db, 0,
+        2, 1, 3),
+    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1,
+        IS(STR)),
+    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_prompt_message))));
 
-static const struct wire_row image_content_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_BYTE}),
-    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"image\""}),
-};
-static const uint8_t image_content_index[] = {0, 5, 2, 1, 4, 3, 0, 0};
-const struct wire_message mcp_2025_06_18_image_content = {
-    .name = "ImageContent",
-    .rows = image_content_rows,
-    .n_rows = 5,
-    .hash_index = image_content_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 3,
-    .required = 0x20208,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_image_content =
+    MESSAGE("ImageContent", sizeof(struct mcp_content_block), 0x20208, INDEX(3, 0x8116017f, 0, 5,
+        2, 1, 4, 3, 0, 0),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, data, "data", 0x3a2261746164, 0x0, 3, IS(STR, .format = WIRE_BYTE)),
+    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"image\"")));
 
-static const struct wire_row implementation_rows[] = {
-    ROW(mcp_implementation, name, "name", 0x3a22656d616e, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, title, "title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, version, "version", 0x226e6f6973726576, 0x3a, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t implementation_index[] = {0, 3, 2, 1};
-const struct wire_message mcp_2025_06_18_implementation = {
-    .name = "Implementation",
-    .rows = implementation_rows,
-    .n_rows = 3,
-    .hash_index = implementation_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x14,
-    .size = sizeof(struct mcp_implementation),
-};
+const struct wire_message mcp_2025_06_18_implementation =
+    MESSAGE("Implementation", sizeof(struct mcp_implementation), 0x14, INDEX(2, 0x8116017f, 0, 3,
+        2, 1),
+    ROW(mcp_implementation, name, "name", 0x3a22656d616e, 0x0, 2, IS(STR)),
+    ROW(mcp_implementation, title, "title", 0x3a22656c746974, 0x0, 3, IS(STR)),
+    ROW(mcp_implementation, version, "version", 0x226e6f6973726576, 0x3a, 4, IS(STR)));
 
-static const struct wire_row initialize_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"initialize\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_initialize_request_params}),
-};
-static const uint8_t initialize_request_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_initialize_request = {
-    .name = "InitializeRequest",
-    .rows = initialize_request_rows,
-    .n_rows = 2,
-    .hash_index = initialize_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_06_18_initialize_request =
+    MESSAGE("InitializeRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"initialize\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_initialize_request_params))));
 
-static const struct wire_row initialize_request_params_rows[] = {
-    ROW(mcp_initialize_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_initialize_request_params, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_client_capabilities}),
-    ROW(mcp_initialize_request_params, client_info, "clientInfo", 0x6e49746e65696c63, 0x3a226f66, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_implementation}),
-    ROW(mcp_initialize_request_params, protocol_version, "protocolVersion", 0x6c6f636f746f7270, 0x226e6f6973726556, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t initialize_request_params_index[] = {1, 2, 3, 4};
-const struct wire_message mcp_2025_06_18_initialize_request_params = {
-    .name = "InitializeRequestParams",
-    .rows = initialize_request_params_rows,
-    .n_rows = 4,
-    .hash_index = initialize_request_params_index,
-    .hash_multiplier = 0x8c4cd1e5,
-    .hash_bits = 2,
-    .required = 0xe,
-    .size = sizeof(struct mcp_initialize_request_params),
-};
+const struct wire_message mcp_2025_06_18_initialize_request_params =
+    MESSAGE("InitializeRequestParams", sizeof(struct mcp_initialize_request_params), 0xe,
+        INDEX(2, 0x8c4cd1e5, 1, 2, 3, 4),
+    ROW(mcp_initialize_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_initialize_request_params, capabilities, "capabilities",
+        0x696c696261706163, 0x3a2273656974, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_client_capabilities))),
+    ROW(mcp_initialize_request_params, client_info, "clientInfo",
+        0x6e49746e65696c63, 0x3a226f66, 2, IS(OBJECT, OF(mcp_2025_06_18_implementation))),
+    ROW(mcp_initialize_request_params, protocol_version, "protocolVersion",
+        0x6c6f636f746f7270, 0x226e6f6973726556, 3, IS(STR)));
 
-static const struct wire_row initialize_result_rows[] = {
-    ROW(mcp_initialize_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_initialize_result, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities}),
-    ROW(mcp_initialize_result, instructions, "instructions", 0x7463757274736e69, 0x3a22736e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_initialize_result, protocol_version, "protocolVersion", 0x6c6f636f746f7270, 0x226e6f6973726556, 3, {.kind = WIRE_STR}),
-    ROW(mcp_initialize_result, server_info, "serverInfo", 0x6e49726576726573, 0x3a226f66, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_implementation}),
-};
-static const uint8_t initialize_result_index[] = {4, 2, 3, 5, 0, 0, 0, 1};
-const struct wire_message mcp_2025_06_18_initialize_result = {
-    .name = "InitializeResult",
-    .rows = initialize_result_rows,
-    .n_rows = 5,
-    .hash_index = initialize_result_index,
-    .hash_multiplier = 0xb4733ac5,
-    .hash_bits = 3,
-    .required = 0x1a,
-    .size = sizeof(struct mcp_initialize_result),
-};
+const struct wire_message mcp_2025_06_18_initialize_result =
+    MESSAGE("InitializeResult", sizeof(struct mcp_initialize_result), 0x1a, INDEX(3, 0xb4733ac5,
+        4, 2, 3, 5, 0, 0, 0, 1),
+    ROW(mcp_initialize_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_initialize_result, capabilities, "capabilities",
+        0x696c696261706163, 0x3a2273656974, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities))),
+    ROW(mcp_initialize_result, instructions, "instructions",
+        0x7463757274736e69, 0x3a22736e6f69, 2, IS(STR)),
+    ROW(mcp_initialize_result, protocol_version, "protocolVersion",
+        0x6c6f636f746f7270, 0x226e6f6973726556, 3, IS(STR)),
+    ROW(mcp_initialize_result, server_info, "serverInfo", 0x6e49726576726573, 0x3a226f66, 4,
+        IS(OBJECT, OF(mcp_2025_06_18_implementation))));
 
-static const struct wire_row legacy_titled_enum_schema_rows[] = {
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 0, {.kind = WIRE_STR}),
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 4, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t legacy_titled_enum_schema_index[] = {0, 3, 1, 0, 5, 2, 4, 0};
-const struct wire_message mcp_2025_06_18_legacy_titled_enum_schema = {
-    .name = "LegacyTitledEnumSchema",
-    .rows = legacy_titled_enum_schema_rows,
-    .n_rows = 5,
-    .hash_index = legacy_titled_enum_schema_index,
-    .hash_multiplier = 0xd64148c7,
-    .hash_bits = 3,
-    .required = 0x12,
-};
+const struct wire_message mcp_2025_06_18_legacy_titled_enum_schema =
+    MESSAGE("LegacyTitledEnumSchema", 0, 0x12, INDEX(3, 0xd64148c7, 0, 3, 1, 0, 5, 2, 4, 0),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 0, IS(STR)),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 1, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 2, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 4, IS(CONST, .of.literal = "\"string\"")));
 
-static const struct wire_row list_prompts_result_rows[] = {
-    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_prompt}),
-};
-static const uint8_t list_prompts_result_index[] = {1, 2, 3, 0};
-const struct wire_message mcp_2025_06_18_list_prompts_result = {
-    .name = "ListPromptsResult",
-    .rows = list_prompts_result_rows,
-    .n_rows = 3,
-    .hash_index = list_prompts_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_prompts_result),
-};
+const struct wire_message mcp_2025_06_18_list_prompts_result =
+    MESSAGE("ListPromptsResult", sizeof(struct mcp_list_prompts_result), 0x8, INDEX(2, 0x3c88596d,
+        1, 2, 3, 0),
+    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_prompt))));
 
-static const struct wire_row list_resource_templates_result_rows[] = {
-    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates", 0x656372756f736572, 0x6574616c706d6554, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_resource_template}),
-};
-static const uint8_t list_resource_templates_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_06_18_list_resource_templates_result = {
-    .name = "ListResourceTemplatesResult",
-    .rows = list_resource_templates_result_rows,
-    .n_rows = 3,
-    .hash_index = list_resource_templates_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_resource_templates_result),
-};
+const struct wire_message mcp_2025_06_18_list_resource_templates_result =
+    MESSAGE("ListResourceTemplatesResult", sizeof(struct mcp_list_resource_templates_result), 0x8,
+        INDEX(2, 0x5e8885db, 0, 3, 1, 2),
+    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor",
+        0x737275437478656e, 0x3a22726f, 2, IS(STR)),
+    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates",
+        0x656372756f736572, 0x6574616c706d6554, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_resource_template))));
 
-static const struct wire_row list_resources_result_rows[] = {
-    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_resource}),
-};
-static const uint8_t list_resources_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_06_18_list_resources_result = {
-    .name = "ListResourcesResult",
-    .rows = list_resources_result_rows,
-    .n_rows = 3,
-    .hash_index = list_resources_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_resources_result),
-};
+const struct wire_message mcp_2025_06_18_list_resources_result =
+    MESSAGE("ListResourcesResult", sizeof(struct mcp_list_resources_result), 0x8,
+        INDEX(2, 0x5e8885db, 0, 3, 1, 2),
+    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_resource))));
 
-static const struct wire_row list_roots_result_rows[] = {
-    ROW(mcp_list_roots_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_roots_result, roots, "roots", 0x3a2273746f6f72, 0x0, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_root}),
-};
-static const uint8_t list_roots_result_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_list_roots_result = {
-    .name = "ListRootsResult",
-    .rows = list_roots_result_rows,
-    .n_rows = 2,
-    .hash_index = list_roots_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_list_roots_result),
-};
+const struct wire_message mcp_2025_06_18_list_roots_result =
+    MESSAGE("ListRootsResult", sizeof(struct mcp_list_roots_result), 0x2, INDEX(1, 0x5e8885db, 2,
+        1),
+    ROW(mcp_list_roots_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_roots_result, roots, "roots", 0x3a2273746f6f72, 0x0, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_root))));
 
-static const struct wire_row list_tools_result_rows[] = {
-    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_tool}),
-};
-static const uint8_t list_tools_result_index[] = {3, 1, 0, 2};
-const struct wire_message mcp_2025_06_18_list_tools_result = {
-    .name = "ListToolsResult",
-    .rows = list_tools_result_rows,
-    .n_rows = 3,
-    .hash_index = list_tools_result_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x10,
-    .size = sizeof(struct mcp_list_tools_result),
-};
+const struct wire_message mcp_2025_06_18_list_tools_result =
+    MESSAGE("ListToolsResult", sizeof(struct mcp_list_tools_result), 0x10, INDEX(2, 0x8116017f, 3,
+        1, 0, 2),
+    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_tool))));
 
-static const struct wire_row number_schema_rows[] = {
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 0, {.kind = WIRE_STR}),
-    BARE_ROW("maximum", 0x226d756d6978616d, 0x3a, 1, {.kind = WIRE_NUM}),
-    BARE_ROW("minimum", 0x226d756d696e696d, 0x3a, 2, {.kind = WIRE_NUM}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 4, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_number_schema_type}),
-};
-static const uint8_t number_schema_index[] = {2, 0, 1, 0, 0, 5, 4, 3};
-const struct wire_message mcp_2025_06_18_number_schema = {
-    .name = "NumberSchema",
-    .rows = number_schema_rows,
-    .n_rows = 5,
-    .hash_index = number_schema_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0x10,
-};
+const struct wire_message mcp_2025_06_18_number_schema =
+    MESSAGE("NumberSchema", 0, 0x10, INDEX(3, 0x5e8885db, 2, 0, 1, 0, 0, 5, 4, 3),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 0, IS(STR)),
+    BARE_ROW("maximum", 0x226d756d6978616d, 0x3a, 1, IS(NUM)),
+    BARE_ROW("minimum", 0x226d756d696e696d, 0x3a, 2, IS(NUM)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 4,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_number_schema_type)));
 
-static const struct wire_row primitive_schema_definition_rows[] = {
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t primitive_schema_definition_index[] = {3, 2, 4, 1};
 static const struct wire_variant primitive_schema_definition_variants[] = {
-    {.name = "LegacyTitledEnumSchema", .present = 0x2, .message = &mcp_2025_06_18_legacy_titled_enum_schema},
-    {.name = "LegacyTitledEnumSchema", .present = 0x1, .message = &mcp_2025_06_18_legacy_titled_enum_schema},
-    {.name = "StringSchema", .fixed_literal = "\"string\"", .fixed_bit = 3, .message = &mcp_2025_06_18_string_schema},
-    {.name = "NumberSchema", .fixed_literal = "\"number\"", .fixed_bit = 3, .message = &mcp_2025_06_18_number_schema},
-    {.name = "NumberSchema", .fixed_literal = "\"integer\"", .fixed_bit = 3, .message = &mcp_2025_06_18_number_schema},
-    {.name = "BooleanSchema", .fixed_literal = "\"boolean\"", .fixed_bit = 3, .message = &mcp_2025_06_18_boolean_schema},
+    {.name = "LegacyTitledEnumSchema", .present = 0x2,
+     .message = &mcp_2025_06_18_legacy_titled_enum_schema},
+    {.name = "LegacyTitledEnumSchema", .present = 0x1,
+     .message = &mcp_2025_06_18_legacy_titled_enum_schema},
+    {.name = "StringSchema", .fixed_bit = 3, .fixed_literal = "\"string\"",
+     .message = &mcp_2025_06_18_string_schema},
+    {.name = "NumberSchema", .fixed_bit = 3, .fixed_literal = "\"number\"",
+     .message = &mcp_2025_06_18_number_schema},
+    {.name = "NumberSchema", .fixed_bit = 3, .fixed_literal = "\"integer\"",
+     .message = &mcp_2025_06_18_number_schema},
+    {.name = "BooleanSchema", .fixed_bit = 3, .fixed_literal = "\"boolean\"",
+     .message = &mcp_2025_06_18_boolean_schema},
 };
-const struct wire_message mcp_2025_06_18_primitive_schema_definition = {
-    .name = "PrimitiveSchemaDefinition",
-    .rows = primitive_schema_definition_rows,
-    .n_rows = 4,
-    .hash_index = primitive_schema_definition_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .variants = primitive_schema_definition_variants,
-    .n_variants = 6,
-};
+const struct wire_message mcp_2025_06_18_primitive_schema_definition =
+    UNION("PrimitiveSchemaDefinition", 0, primitive_schema_definition_variants,
+        INDEX(2, 0x5e8885db, 3, 2, 4, 1),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row prompt_rows[] = {
-    ROW(mcp_prompt, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_prompt, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_prompt_argument}),
-    ROW(mcp_prompt, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_prompt, name, "name", 0x3a22656d616e, 0x0, 4, {.kind = WIRE_STR}),
-    ROW(mcp_prompt, title, "title", 0x3a22656c746974, 0x0, 5, {.kind = WIRE_STR}),
-};
-static const uint8_t prompt_index[] = {0, 0, 3, 0, 4, 1, 5, 2};
-const struct wire_message mcp_2025_06_18_prompt = {
-    .name = "Prompt",
-    .rows = prompt_rows,
-    .n_rows = 5,
-    .hash_index = prompt_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0x10,
-    .size = sizeof(struct mcp_prompt),
-};
+const struct wire_message mcp_2025_06_18_prompt =
+    MESSAGE("Prompt", sizeof(struct mcp_prompt), 0x10, INDEX(3, 0x5e8885db, 0, 0, 3, 0, 4, 1, 5,
+        2),
+    ROW(mcp_prompt, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_prompt, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_prompt_argument))),
+    ROW(mcp_prompt, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_prompt, name, "name", 0x3a22656d616e, 0x0, 4, IS(STR)),
+    ROW(mcp_prompt, title, "title", 0x3a22656c746974, 0x0, 5, IS(STR)));
 
-static const struct wire_row prompt_argument_rows[] = {
-    ROW(mcp_prompt_argument, description, "description", 0x7470697263736564, 0x3a226e6f69, 0, {.kind = WIRE_STR}),
-    ROW(mcp_prompt_argument, name, "name", 0x3a22656d616e, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_prompt_argument, required, "required", 0x6465726975716572, 0x3a22, 2, {.kind = WIRE_BOOL}),
-    ROW(mcp_prompt_argument, title, "title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t prompt_argument_index[] = {3, 1, 2, 4};
-const struct wire_message mcp_2025_06_18_prompt_argument = {
-    .name = "PromptArgument",
-    .rows = prompt_argument_rows,
-    .n_rows = 4,
-    .hash_index = prompt_argument_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_prompt_argument),
-};
+const struct wire_message mcp_2025_06_18_prompt_argument =
+    MESSAGE("PromptArgument", sizeof(struct mcp_prompt_argument), 0x2, INDEX(2, 0x5e8885db, 3, 1,
+        2, 4),
+    ROW(mcp_prompt_argument, description, "description", 0x7470697263736564, 0x3a226e6f69, 0,
+        IS(STR)),
+    ROW(mcp_prompt_argument, name, "name", 0x3a22656d616e, 0x0, 1, IS(STR)),
+    ROW(mcp_prompt_argument, required, "required", 0x6465726975716572, 0x3a22, 2, IS(BOOL)),
+    ROW(mcp_prompt_argument, title, "title", 0x3a22656c746974, 0x0, 3, IS(STR)));
 
-static const struct wire_row prompt_message_rows[] = {
-    ROW(mcp_prompt_message, content, "content", 0x22746e65746e6f63, 0x3a, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_content_block}),
-    ROW(mcp_prompt_message, role, "role", 0x3a22656c6f72, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t prompt_message_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_prompt_message = {
-    .name = "PromptMessage",
-    .rows = prompt_message_rows,
-    .n_rows = 2,
-    .hash_index = prompt_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_prompt_message),
-};
+const struct wire_message mcp_2025_06_18_prompt_message =
+    MESSAGE("PromptMessage", sizeof(struct mcp_prompt_message), 0x3, INDEX(1, 0x3c88596d, 2, 1),
+    ROW(mcp_prompt_message, content, "content", 0x22746e65746e6f63, 0x3a, 0,
+        IS(OBJECT, OF(mcp_2025_06_18_content_block))),
+    ROW(mcp_prompt_message, role, "role", 0x3a22656c6f72, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row prompt_reference_rows[] = {
-    ROW(mcp_completion_reference, name, "name", 0x3a22656d616e, 0x0, 0, {.kind = WIRE_STR}),
-    ROW(mcp_completion_reference, title, "title", 0x3a22656c746974, 0x0, 1, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"ref/prompt\""}),
-};
-static const uint8_t prompt_reference_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2025_06_18_prompt_reference = {
-    .name = "PromptReference",
-    .rows = prompt_reference_rows,
-    .n_rows = 3,
-    .hash_index = prompt_reference_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x5,
-    .size = sizeof(struct mcp_completion_reference),
-};
+const struct wire_message mcp_2025_06_18_prompt_reference =
+    MESSAGE("PromptReference", sizeof(struct mcp_completion_reference), 0x5, INDEX(2, 0x3c88596d,
+        3, 1, 2, 0),
+    ROW(mcp_completion_reference, name, "name", 0x3a22656d616e, 0x0, 0, IS(STR)),
+    ROW(mcp_completion_reference, title, "title", 0x3a22656c746974, 0x0, 1, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"ref/prompt\"")));
 
-static const struct wire_row read_resource_result_rows[] = {
-    ROW(mcp_read_resource_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_read_resource_result, contents, "contents", 0x73746e65746e6f63, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_resource_contents_union}),
-};
-static const uint8_t read_resource_result_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_read_resource_result = {
-    .name = "ReadResourceResult",
-    .rows = read_resource_result_rows,
-    .n_rows = 2,
-    .hash_index = read_resource_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x4,
-    .size = sizeof(struct mcp_read_resource_result),
-};
+const struct wire_message mcp_2025_06_18_read_resource_result =
+    MESSAGE("ReadResourceResult", sizeof(struct mcp_read_resource_result), 0x4, INDEX(1, 0x1, 2,
+        1),
+    ROW(mcp_read_resource_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_read_resource_result, contents, "contents", 0x73746e65746e6f63, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_resource_contents_union))));
 
-static const struct wire_row resource_rows[] = {
-    ROW(mcp_resource, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_resource, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, {.kind = WIRE_STR}),
-    ROW(mcp_resource, name, "name", 0x3a22656d616e, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_resource, size, "size", 0x3a22657a6973, 0x0, 6, {.kind = WIRE_INT}),
-    ROW(mcp_resource, title, "title", 0x3a22656c746974, 0x0, 7, {.kind = WIRE_STR}),
-    ROW(mcp_resource, uri, "uri", 0x3a22697275, 0x0, 8, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_index[] = {5, 7, 3, 8, 2, 1, 6, 4};
-const struct wire_message mcp_2025_06_18_resource = {
-    .name = "Resource",
-    .rows = resource_rows,
-    .n_rows = 8,
-    .hash_index = resource_index,
-    .hash_multiplier = 0xa92b8bd7,
-    .hash_bits = 3,
-    .required = 0x120,
-    .size = sizeof(struct mcp_resource),
-};
+const struct wire_message mcp_2025_06_18_resource =
+    MESSAGE("Resource", sizeof(struct mcp_resource), 0x120, INDEX(3, 0xa92b8bd7, 5, 7, 3, 8, 2, 1,
+        6, 4),
+    ROW(mcp_resource, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_resource, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_resource, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, IS(STR)),
+    ROW(mcp_resource, name, "name", 0x3a22656d616e, 0x0, 5, IS(STR)),
+    ROW(mcp_resource, size, "size", 0x3a22657a6973, 0x0, 6, IS(INT)),
+    ROW(mcp_resource, title, "title", 0x3a22656c746974, 0x0, 7, IS(STR)),
+    ROW(mcp_resource, uri, "uri", 0x3a22697275, 0x0, 8, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_contents_rows[] = {
-    ROW(mcp_resource_contents, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_contents_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2025_06_18_resource_contents = {
-    .name = "ResourceContents",
-    .rows = resource_contents_rows,
-    .n_rows = 3,
-    .hash_index = resource_contents_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x10,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_06_18_resource_contents =
+    MESSAGE("ResourceContents", sizeof(struct mcp_resource_contents), 0x10, INDEX(2, 0x8116017f,
+        3, 1, 2, 0),
+    ROW(mcp_resource_contents, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, IS(STR)),
+    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_contents_union_rows[] = {
-    BARE_ROW("blob", 0x3a22626f6c62, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("text", 0x3a2274786574, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t resource_contents_union_index[] = {2, 1};
 static const struct wire_variant resource_contents_union_variants[] = {
     {.name = "TextResourceContents", .present = 0x2, .kind = 1,
      .message = &mcp_2025_06_18_text_resource_contents},
     {.name = "BlobResourceContents", .present = 0x1, .kind = 2,
      .message = &mcp_2025_06_18_blob_resource_contents},
 };
-const struct wire_message mcp_2025_06_18_resource_contents_union = {
-    .name = "ResourceContentsUnion",
-    .rows = resource_contents_union_rows,
-    .n_rows = 2,
-    .hash_index = resource_contents_union_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = resource_contents_union_variants,
-    .n_variants = 2,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_06_18_resource_contents_union =
+    UNION("ResourceContentsUnion", sizeof(struct mcp_resource_contents),
+        resource_contents_union_variants, INDEX(1, 0x1, 2, 1),
+    BARE_ROW("blob", 0x3a22626f6c62, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("text", 0x3a2274786574, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row resource_link_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, description, "description", 0x7470697263736564, 0x3a226e6f69, 4, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, name, "name", 0x3a22656d616e, 0x0, 10, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, size, "size", 0x3a22657a6973, 0x0, 12, {.kind = WIRE_INT}),
-    ROW(mcp_content_block, title, "title", 0x3a22656c746974, 0x0, 15, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"resource_link\""}),
-    ROW(mcp_content_block, uri, "uri", 0x3a22697275, 0x0, 18, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_link_index[] = {0, 0, 2, 9, 0, 0, 5, 0, 0, 8, 3, 4, 1, 6, 7, 0};
-const struct wire_message mcp_2025_06_18_resource_link = {
-    .name = "ResourceLink",
-    .rows = resource_link_rows,
-    .n_rows = 9,
-    .hash_index = resource_link_index,
-    .hash_multiplier = 0xc656dd93,
-    .hash_bits = 4,
-    .required = 0x60400,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_resource_link =
+    MESSAGE("ResourceLink", sizeof(struct mcp_content_block), 0x60400, INDEX(4, 0xc656dd93, 0, 0,
+        2, 9, 0, 0, 5, 0, 0, 8, 3, 4, 1, 6, 7, 0),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, description, "description", 0x7470697263736564, 0x3a226e6f69, 4,
+        IS(STR)),
+    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, IS(STR)),
+    ROW(mcp_content_block, name, "name", 0x3a22656d616e, 0x0, 10, IS(STR)),
+    ROW(mcp_content_block, size, "size", 0x3a22657a6973, 0x0, 12, IS(INT)),
+    ROW(mcp_content_block, title, "title", 0x3a22656c746974, 0x0, 15, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"resource_link\"")),
+    ROW(mcp_content_block, uri, "uri", 0x3a22697275, 0x0, 18, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_template_rows[] = {
-    ROW(mcp_resource_template, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource_template, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_resource_template, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, name, "name", 0x3a22656d616e, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, title, "title", 0x3a22656c746974, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, uri_template, "uriTemplate", 0x6c706d6554697275, 0x3a22657461, 7, {.kind = WIRE_STR, .format = WIRE_URI_TEMPLATE}),
-};
-static const uint8_t resource_template_index[] = {5, 1, 2, 4, 6, 3, 0, 7};
-const struct wire_message mcp_2025_06_18_resource_template = {
-    .name = "ResourceTemplate",
-    .rows = resource_template_rows,
-    .n_rows = 7,
-    .hash_index = resource_template_index,
-    .hash_multiplier = 0x3b188d6f,
-    .hash_bits = 3,
-    .required = 0xa0,
-    .size = sizeof(struct mcp_resource_template),
-};
+const struct wire_message mcp_2025_06_18_resource_template =
+    MESSAGE("ResourceTemplate", sizeof(struct mcp_resource_template), 0xa0, INDEX(3, 0x3b188d6f,
+        5, 1, 2, 4, 6, 3, 0, 7),
+    ROW(mcp_resource_template, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource_template, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_resource_template, description, "description", 0x7470697263736564, 0x3a226e6f69, 2,
+        IS(STR)),
+    ROW(mcp_resource_template, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, IS(STR)),
+    ROW(mcp_resource_template, name, "name", 0x3a22656d616e, 0x0, 5, IS(STR)),
+    ROW(mcp_resource_template, title, "title", 0x3a22656c746974, 0x0, 6, IS(STR)),
+    ROW(mcp_resource_template, uri_template, "uriTemplate", 0x6c706d6554697275, 0x3a22657461, 7,
+        IS(STR, .format = WIRE_URI_TEMPLATE)));
 
-static const struct wire_row resource_template_reference_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"ref/resource\""}),
-    ROW(mcp_completion_reference, uri, "uri", 0x3a22697275, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_URI_TEMPLATE}),
-};
-static const uint8_t resource_template_reference_index[] = {1, 2};
-const struct wire_message mcp_2025_06_18_resource_template_reference = {
-    .name = "ResourceTemplateReference",
-    .rows = resource_template_reference_rows,
-    .n_rows = 2,
-    .hash_index = resource_template_reference_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0xc,
-    .size = sizeof(struct mcp_completion_reference),
-};
+const struct wire_message mcp_2025_06_18_resource_template_reference =
+    MESSAGE("ResourceTemplateReference", sizeof(struct mcp_completion_reference), 0xc,
+        INDEX(1, 0x1, 1, 2),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"ref/resource\"")),
+    ROW(mcp_completion_reference, uri, "uri", 0x3a22697275, 0x0, 3,
+        IS(STR, .format = WIRE_URI_TEMPLATE)));
 
-static const struct wire_row root_rows[] = {
-    ROW(mcp_root, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_root, name, "name", 0x3a22656d616e, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_root, uri, "uri", 0x3a22697275, 0x0, 2, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t root_index[] = {1, 2, 0, 3};
-const struct wire_message mcp_2025_06_18_root = {
-    .name = "Root",
-    .rows = root_rows,
-    .n_rows = 3,
-    .hash_index = root_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_root),
-};
+const struct wire_message mcp_2025_06_18_root =
+    MESSAGE("Root", sizeof(struct mcp_root), 0x4, INDEX(2, 0x3c88596d, 1, 2, 0, 3),
+    ROW(mcp_root, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_root, name, "name", 0x3a22656d616e, 0x0, 1, IS(STR)),
+    ROW(mcp_root, uri, "uri", 0x3a22697275, 0x0, 2, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row sampling_message_rows[] = {
-    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .max_items = 1, .of.message = &mcp_2025_06_18_sampling_message_content_block}),
-    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t sampling_message_index[] = {2, 1};
-const struct wire_message mcp_2025_06_18_sampling_message = {
-    .name = "SamplingMessage",
-    .rows = sampling_message_rows,
-    .n_rows = 2,
-    .hash_index = sampling_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x6,
-    .size = sizeof(struct mcp_sampling_message),
-};
+const struct wire_message mcp_2025_06_18_sampling_message =
+    MESSAGE("SamplingMessage", sizeof(struct mcp_sampling_message), 0x6, INDEX(1, 0x3c88596d, 2,
+        1),
+    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, .max_items = 1, OF(mcp_2025_06_18_sampling_message_content_block))),
+    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row sampling_message_content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t sampling_message_content_block_index[] = {1, 0};
 static const struct wire_variant sampling_message_content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_06_18_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_06_18_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_06_18_audio_content},
 };
-const struct wire_message mcp_2025_06_18_sampling_message_content_block = {
-    .name = "SamplingMessageContentBlock",
-    .rows = sampling_message_content_block_rows,
-    .n_rows = 1,
-    .hash_index = sampling_message_content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = sampling_message_content_block_variants,
-    .n_variants = 3,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_sampling_message_content_block =
+    UNION("SamplingMessageContentBlock", sizeof(struct mcp_content_block),
+        sampling_message_content_block_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row string_schema_rows[] = {
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 0, {.kind = WIRE_STR}),
-    BARE_ROW("format", 0x3a2274616d726f66, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_string_schema_format}),
-    BARE_ROW("maxLength", 0x74676e654c78616d, 0x3a2268, 2, {.kind = WIRE_INT}),
-    BARE_ROW("minLength", 0x74676e654c6e696d, 0x3a2268, 3, {.kind = WIRE_INT}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 4, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 5, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t string_schema_index[] = {3, 1, 0, 6, 2, 5, 4, 0};
-const struct wire_message mcp_2025_06_18_string_schema = {
-    .name = "StringSchema",
-    .rows = string_schema_rows,
-    .n_rows = 6,
-    .hash_index = string_schema_index,
-    .hash_multiplier = 0x43508f59,
-    .hash_bits = 3,
-    .required = 0x20,
-};
+const struct wire_message mcp_2025_06_18_string_schema =
+    MESSAGE("StringSchema", 0, 0x20, INDEX(3, 0x43508f59, 3, 1, 0, 6, 2, 5, 4, 0),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 0, IS(STR)),
+    BARE_ROW("format", 0x3a2274616d726f66, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_string_schema_format)),
+    BARE_ROW("maxLength", 0x74676e654c78616d, 0x3a2268, 2, IS(INT)),
+    BARE_ROW("minLength", 0x74676e654c6e696d, 0x3a2268, 3, IS(INT)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 4, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 5, IS(CONST, .of.literal = "\"string\"")));
 
-static const struct wire_row text_content_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, text, "text", 0x3a2274786574, 0x0, 14, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"text\""}),
-};
-static const uint8_t text_content_index[] = {3, 2, 4, 1};
-const struct wire_message mcp_2025_06_18_text_content = {
-    .name = "TextContent",
-    .rows = text_content_rows,
-    .n_rows = 4,
-    .hash_index = text_content_index,
-    .hash_multiplier = 0xd64148c7,
-    .hash_bits = 2,
-    .required = 0x24000,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_06_18_text_content =
+    MESSAGE("TextContent", sizeof(struct mcp_content_block), 0x24000, INDEX(2, 0xd64148c7, 3, 2,
+        4, 1),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, text, "text", 0x3a2274786574, 0x0, 14, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"text\"")));
 
-static const struct wire_row text_resource_contents_rows[] = {
-    ROW(mcp_resource_contents, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, text, "text", 0x3a2274786574, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t text_resource_contents_index[] = {4, 3, 2, 1};
-const struct wire_message mcp_2025_06_18_text_resource_contents = {
-    .name = "TextResourceContents",
-    .rows = text_resource_contents_rows,
-    .n_rows = 4,
-    .hash_index = text_resource_contents_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x18,
-    .size = sizeof(struct mcp_resource_contents),
-};
+const struct wire_message mcp_2025_06_18_text_resource_contents =
+    MESSAGE("TextResourceContents", sizeof(struct mcp_resource_contents), 0x18,
+        INDEX(2, 0xcf06d61, 4, 3, 2, 1),
+    ROW(mcp_resource_contents, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource_contents, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 2, IS(STR)),
+    ROW(mcp_resource_contents, text, "text", 0x3a2274786574, 0x0, 3, IS(STR)),
+    ROW(mcp_resource_contents, uri, "uri", 0x3a22697275, 0x0, 4, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row tool_rows[] = {
-    ROW(mcp_tool, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations}),
-    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_tool_input_schema}),
-    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_tool, output_schema, "outputSchema", 0x635374757074756f, 0x3a22616d6568, 7, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_tool_output_schema}),
-    ROW(mcp_tool, title, "title", 0x3a22656c746974, 0x0, 8, {.kind = WIRE_STR}),
-};
-static const uint8_t tool_index[] = {4, 2, 7, 6, 3, 5, 1, 0};
-const struct wire_message mcp_2025_06_18_tool = {
-    .name = "Tool",
-    .rows = tool_rows,
-    .n_rows = 7,
-    .hash_index = tool_index,
-    .hash_multiplier = 0x9037698f,
-    .hash_bits = 3,
-    .required = 0x60,
-    .size = sizeof(struct mcp_tool),
-};
+const struct wire_message mcp_2025_06_18_tool =
+    MESSAGE("Tool", sizeof(struct mcp_tool), 0x60, INDEX(3, 0x9037698f, 4, 2, 7, 6, 3, 5, 1, 0),
+    ROW(mcp_tool, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_tool_annotations))),
+    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_03_26_tool_input_schema))),
+    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, IS(STR)),
+    ROW(mcp_tool, output_schema, "outputSchema", 0x635374757074756f, 0x3a22616d6568, 7,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_06_18_tool_output_schema))),
+    ROW(mcp_tool, title, "title", 0x3a22656c746974, 0x0, 8, IS(STR)));
 
-static const struct wire_row tool_output_schema_rows[] = {
-    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 0, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    BARE_ROW("required", 0x6465726975716572, 0x3a22, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t tool_output_schema_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_06_18_tool_output_schema = {
-    .name = "ToolOutputSchema",
-    .rows = tool_output_schema_rows,
-    .n_rows = 3,
-    .hash_index = tool_output_schema_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x4,
-};
-
-const struct wire_definition mcp_2025_06_18_definitions[MCP_DEFINITIONS] = {
-    [MCP_DEFINITION_ANNOTATIONS] = {"Annotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations)},
-    [MCP_DEFINITION_AUDIO_CONTENT] = {"AudioContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_audio_content)},
-    [MCP_DEFINITION_BASE_METADATA] = {"BaseMetadata", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_base_metadata)},
-    [MCP_DEFINITION_BLOB_RESOURCE_CONTENTS] = {"BlobResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_blob_resource_contents)},
-    [MCP_DEFINITION_BOOLEAN_SCHEMA] = {"BooleanSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_boolean_schema)},
-    [MCP_DEFINITION_CALL_TOOL_REQUEST] = {"CallToolRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_call_tool_request)},
-    [MCP_DEFINITION_CALL_TOOL_RESULT] = {"CallToolResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_call_tool_result)},
-    [MCP_DEFINITION_CANCELLED_NOTIFICATION] = {"CancelledNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_cancelled_notification)},
-    [MCP_DEFINITION_CLIENT_CAPABILITIES] = {"ClientCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_client_capabilities)},
-    [MCP_DEFINITION_COMPLETE_REQUEST] = {"CompleteRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_complete_request)},
-    [MCP_DEFINITION_COMPLETE_RESULT] = {"CompleteResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_complete_result)},
-    [MCP_DEFINITION_CONTENT_BLOCK] = {"ContentBlock", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_content_block)},
-    [MCP_DEFINITION_CREATE_MESSAGE_REQUEST] = {"CreateMessageRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_create_message_request)},
-    [MCP_DEFINITION_CREATE_MESSAGE_RESULT] = {"CreateMessageResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_create_message_result)},
-    [MCP_DEFINITION_CURSOR] = {"Cursor", TYPE(.kind = WIRE_STR)},
-    [MCP_DEFINITION_ELICIT_REQUEST] = {"ElicitRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_elicit_request)},
-    [MCP_DEFINITION_ELICIT_RESULT] = {"ElicitResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_elicit_result)},
-    [MCP_DEFINITION_EMBEDDED_RESOURCE] = {"EmbeddedResource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_embedded_resource)},
-    [MCP_DEFINITION_EMPTY_RESULT] = {"EmptyResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_result)},
-    [MCP_DEFINITION_LEGACY_TITLED_ENUM_SCHEMA] = {"EnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_legacy_titled_enum_schema)},
-    [MCP_DEFINITION_GET_PROMPT_REQUEST] = {"GetPromptRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_get_prompt_request)},
-    [MCP_DEFINITION_GET_PROMPT_RESULT] = {"GetPromptResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_get_prompt_result)},
-    [MCP_DEFINITION_IMAGE_CONTENT] = {"ImageContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_image_content)},
-    [MCP_DEFINITION_IMPLEMENTATION] = {"Implementation", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_implementation)},
-    [MCP_DEFINITION_INITIALIZE_REQUEST] = {"InitializeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_initialize_request)},
-    [MCP_DEFINITION_INITIALIZE_RESULT] = {"InitializeResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_initialize_result)},
-    [MCP_DEFINITION_INITIALIZED_NOTIFICATION] = {"InitializedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_initialized_notification)},
-    [MCP_DEFINITION_LIST_PROMPTS_REQUEST] = {"ListPromptsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_prompts_request)},
-    [MCP_DEFINITION_LIST_PROMPTS_RESULT] = {"ListPromptsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_list_prompts_result)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_REQUEST] = {"ListResourceTemplatesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_resource_templates_request)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_RESULT] = {"ListResourceTemplatesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_list_resource_templates_result)},
-    [MCP_DEFINITION_LIST_RESOURCES_REQUEST] = {"ListResourcesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_resources_request)},
-    [MCP_DEFINITION_LIST_RESOURCES_RESULT] = {"ListResourcesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_list_resources_result)},
-    [MCP_DEFINITION_LIST_ROOTS_REQUEST] = {"ListRootsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_roots_request)},
-    [MCP_DEFINITION_LIST_ROOTS_RESULT] = {"ListRootsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_list_roots_result)},
-    [MCP_DEFINITION_LIST_TOOLS_REQUEST] = {"ListToolsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_list_tools_request)},
-    [MCP_DEFINITION_LIST_TOOLS_RESULT] = {"ListToolsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_list_tools_result)},
-    [MCP_DEFINITION_LOGGING_LEVEL] = {"LoggingLevel", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level)},
-    [MCP_DEFINITION_LOGGING_MESSAGE_NOTIFICATION] = {"LoggingMessageNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_logging_message_notification)},
-    [MCP_DEFINITION_MODEL_HINT] = {"ModelHint", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_hint)},
-    [MCP_DEFINITION_MODEL_PREFERENCES] = {"ModelPreferences", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences)},
-    [MCP_DEFINITION_NUMBER_SCHEMA] = {"NumberSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_number_schema)},
-    [MCP_DEFINITION_PAGINATED_RESULT] = {"PaginatedResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_result)},
-    [MCP_DEFINITION_PING_REQUEST] = {"PingRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_ping_request)},
-    [MCP_DEFINITION_PRIMITIVE_SCHEMA_DEFINITION] = {"PrimitiveSchemaDefinition", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_primitive_schema_definition)},
-    [MCP_DEFINITION_PROGRESS_NOTIFICATION] = {"ProgressNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_progress_notification)},
-    [MCP_DEFINITION_PROGRESS_TOKEN] = {"ProgressToken", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_PROMPT] = {"Prompt", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt)},
-    [MCP_DEFINITION_PROMPT_ARGUMENT] = {"PromptArgument", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_argument)},
-    [MCP_DEFINITION_PROMPT_LIST_CHANGED_NOTIFICATION] = {"PromptListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_prompt_list_changed_notification)},
-    [MCP_DEFINITION_PROMPT_MESSAGE] = {"PromptMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_message)},
-    [MCP_DEFINITION_PROMPT_REFERENCE] = {"PromptReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_reference)},
-    [MCP_DEFINITION_READ_RESOURCE_REQUEST] = {"ReadResourceRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_read_resource_request)},
-    [MCP_DEFINITION_READ_RESOURCE_RESULT] = {"ReadResourceResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_read_resource_result)},
-    [MCP_DEFINITION_REQUEST_ID] = {"RequestId", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_RESOURCE] = {"Resource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource)},
-    [MCP_DEFINITION_RESOURCE_CONTENTS] = {"ResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_contents)},
-    [MCP_DEFINITION_RESOURCE_LINK] = {"ResourceLink", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_link)},
-    [MCP_DEFINITION_RESOURCE_LIST_CHANGED_NOTIFICATION] = {"ResourceListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_resource_list_changed_notification)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE] = {"ResourceTemplate", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_template)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE_REFERENCE] = {"ResourceTemplateReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_template_reference)},
-    [MCP_DEFINITION_RESOURCE_UPDATED_NOTIFICATION] = {"ResourceUpdatedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_resource_updated_notification)},
-    [MCP_DEFINITION_RESULT] = {"Result", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_result)},
-    [MCP_DEFINITION_ROLE] = {"Role", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role)},
-    [MCP_DEFINITION_ROOT] = {"Root", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_root)},
-    [MCP_DEFINITION_ROOTS_LIST_CHANGED_NOTIFICATION] = {"RootsListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_roots_list_changed_notification)},
-    [MCP_DEFINITION_SAMPLING_MESSAGE] = {"SamplingMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_sampling_message)},
-    [MCP_DEFINITION_SERVER_CAPABILITIES] = {"ServerCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities)},
-    [MCP_DEFINITION_SET_LEVEL_REQUEST] = {"SetLevelRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_set_level_request)},
-    [MCP_DEFINITION_STRING_SCHEMA] = {"StringSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_string_schema)},
-    [MCP_DEFINITION_SUBSCRIBE_REQUEST] = {"SubscribeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_subscribe_request)},
-    [MCP_DEFINITION_TEXT_CONTENT] = {"TextContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_text_content)},
-    [MCP_DEFINITION_TEXT_RESOURCE_CONTENTS] = {"TextResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_text_resource_contents)},
-    [MCP_DEFINITION_TOOL] = {"Tool", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_tool)},
-    [MCP_DEFINITION_TOOL_ANNOTATIONS] = {"ToolAnnotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations)},
-    [MCP_DEFINITION_TOOL_LIST_CHANGED_NOTIFICATION] = {"ToolListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_tool_list_changed_notification)},
-    [MCP_DEFINITION_UNSUBSCRIBE_REQUEST] = {"UnsubscribeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_03_26_unsubscribe_request)},
-};
+const struct wire_message mcp_2025_06_18_tool_output_schema =
+    MESSAGE("ToolOutputSchema", 0, 0x4, INDEX(2, 0x1, 3, 2, 0, 1),
+    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 0,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    BARE_ROW("required", 0x6465726975716572, 0x3a22, 1, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 2, IS(CONST, .of.literal = "\"object\"")));

@@ -2,2169 +2,1148 @@
  *
  * 2025-11-25/tables.c - what this revision says otherwise than an earlier one.
  */
-#include "generated/edges.h"
 #include "generated/tables.h"
 
-static const struct str icon_theme_names[] = {
-    STR_INIT("dark"), STR_INIT("light"),
-};
-static const int32_t icon_theme_values[] = {
-    0, 1,
-};
-const struct wire_enum mcp_2025_11_25_icon_theme = {icon_theme_names, icon_theme_values, 2};
+const struct wire_enum mcp_2025_11_25_icon_theme = {
+    (const struct str[]){STR_INIT("dark"), STR_INIT("light")}, (const int32_t[]){0, 1}, 2};
 
-static const struct str task_status_names[] = {
-    STR_INIT("cancelled"), STR_INIT("completed"), STR_INIT("failed"), STR_INIT("input_required"),
-    STR_INIT("working"),
-};
-static const int32_t task_status_values[] = {
-    0, 1, 2, 3, 4,
-};
-const struct wire_enum mcp_2025_11_25_task_status = {task_status_names, task_status_values, 5};
+const struct wire_enum mcp_2025_11_25_task_status = {
+    (const struct str[]){STR_INIT("cancelled"), STR_INIT("completed"), STR_INIT("failed"),
+    STR_INIT("input_required"), STR_INIT("working")}, (const int32_t[]){0, 1, 2, 3, 4}, 5};
 
-static const struct str task_support_names[] = {
-    STR_INIT("forbidden"), STR_INIT("optional"), STR_INIT("required"),
-};
-static const int32_t task_support_values[] = {
-    0, 1, 2,
-};
-const struct wire_enum mcp_2025_11_25_task_support = {task_support_names, task_support_values, 3};
+const struct wire_enum mcp_2025_11_25_task_support = {
+    (const struct str[]){STR_INIT("forbidden"), STR_INIT("optional"), STR_INIT("required")},
+    (const int32_t[]){0, 1, 2}, 3};
 
-static const struct str tool_choice_mode_names[] = {
-    STR_INIT("auto"), STR_INIT("none"), STR_INIT("required"),
-};
-static const int32_t tool_choice_mode_values[] = {
-    0, 1, 2,
-};
-const struct wire_enum mcp_2025_11_25_tool_choice_mode = {tool_choice_mode_names, tool_choice_mode_values, 3};
+const struct wire_enum mcp_2025_11_25_tool_choice_mode = {
+    (const struct str[]){STR_INIT("auto"), STR_INIT("none"), STR_INIT("required")},
+    (const int32_t[]){0, 1, 2}, 3};
 
-static const struct wire_row call_tool_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tools/call\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_call_tool_request_params}),
-};
-static const uint8_t call_tool_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_call_tool_request = {
-    .name = "CallToolRequest",
-    .rows = call_tool_request_rows,
-    .n_rows = 4,
-    .hash_index = call_tool_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_call_tool_request =
+    MESSAGE("CallToolRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tools/call\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_call_tool_request_params))));
 
-static const struct wire_row call_tool_request_params_rows[] = {
-    ROW(mcp_call_tool_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_call_tool_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_call_tool_request_params, name, "name", 0x3a22656d616e, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_call_tool_request_params, task, "task", 0x3a226b736174, 0x0, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_metadata}),
-};
-static const uint8_t call_tool_request_params_index[] = {2, 1, 4, 3};
-const struct wire_message mcp_2025_11_25_call_tool_request_params = {
-    .name = "CallToolRequestParams",
-    .rows = call_tool_request_params_rows,
-    .n_rows = 4,
-    .hash_index = call_tool_request_params_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_call_tool_request_params),
-};
+const struct wire_message mcp_2025_11_25_call_tool_request_params =
+    MESSAGE("CallToolRequestParams", sizeof(struct mcp_call_tool_request_params), 0x8,
+        INDEX(2, 0x8116017f, 2, 1, 4, 3),
+    ROW(mcp_call_tool_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_call_tool_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_call_tool_request_params, name, "name", 0x3a22656d616e, 0x0, 3, IS(STR)),
+    ROW(mcp_call_tool_request_params, task, "task", 0x3a226b736174, 0x0, 5,
+        IS(OBJECT, OF(mcp_2025_11_25_task_metadata))));
 
-static const struct wire_row call_tool_result_rows[] = {
-    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_content_block}),
-    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, {.kind = WIRE_BOOL}),
-    ROW(mcp_call_tool_result, structured_content, "structuredContent", 0x7275746375727473, 0x6e65746e6f436465, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t call_tool_result_index[] = {1, 4, 3, 2};
-const struct wire_message mcp_2025_11_25_call_tool_result = {
-    .name = "CallToolResult",
-    .rows = call_tool_result_rows,
-    .n_rows = 4,
-    .hash_index = call_tool_result_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_call_tool_result),
-};
+const struct wire_message mcp_2025_11_25_call_tool_result =
+    MESSAGE("CallToolResult", sizeof(struct mcp_call_tool_result), 0x2, INDEX(2, 0x8e625fc9, 1, 4,
+        3, 2),
+    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_content_block))),
+    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, IS(BOOL)),
+    ROW(mcp_call_tool_result, structured_content, "structuredContent",
+        0x7275746375727473, 0x6e65746e6f436465, 4, IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row cancel_task_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tasks/cancel\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_cancel_task_request_params}),
-};
-static const uint8_t cancel_task_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_cancel_task_request = {
-    .name = "CancelTaskRequest",
-    .rows = cancel_task_request_rows,
-    .n_rows = 4,
-    .hash_index = cancel_task_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_cancel_task_request =
+    MESSAGE("CancelTaskRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tasks/cancel\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_cancel_task_request_params))));
 
-static const struct wire_row cancel_task_request_params_rows[] = {
-    ROW(mcp_cancel_task_request_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t cancel_task_request_params_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_cancel_task_request_params = {
-    .name = "CancelTaskRequestParams",
-    .rows = cancel_task_request_params_rows,
-    .n_rows = 1,
-    .hash_index = cancel_task_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_cancel_task_request_params),
-};
+const struct wire_message mcp_2025_11_25_cancel_task_request_params =
+    MESSAGE("CancelTaskRequestParams", sizeof(struct mcp_cancel_task_request_params), 0x1,
+        INDEX(1, 0x1, 1, 0),
+    ROW(mcp_cancel_task_request_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, IS(STR)));
 
-static const struct wire_row cancel_task_result_rows[] = {
-    ROW(mcp_cancel_task_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_cancel_task_result, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 1, {.kind = WIRE_STR}),
-    ROW(mcp_cancel_task_result, last_updated_at, "lastUpdatedAt", 0x616470557473616c, 0x3a227441646574, 2, {.kind = WIRE_STR}),
-    ROW(mcp_cancel_task_result, poll_interval, "pollInterval", 0x65746e496c6c6f70, 0x3a226c617672, 3, {.kind = WIRE_INT}),
-    ROW(mcp_cancel_task_result, status, "status", 0x3a22737574617473, 0x0, 4, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_task_status}),
-    ROW(mcp_cancel_task_result, status_message, "statusMessage", 0x654d737574617473, 0x3a226567617373, 5, {.kind = WIRE_STR}),
-    ROW(mcp_cancel_task_result, task_id, "taskId", 0x3a2264496b736174, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_cancel_task_result, ttl, "ttl", 0x3a226c7474, 0x0, 7, {.kind = WIRE_RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER}),
-};
-static const uint8_t cancel_task_result_index[] = {4, 5, 6, 1, 8, 7, 3, 2};
-const struct wire_message mcp_2025_11_25_cancel_task_result = {
-    .name = "CancelTaskResult",
-    .rows = cancel_task_result_rows,
-    .n_rows = 8,
-    .hash_index = cancel_task_result_index,
-    .hash_multiplier = 0x2c492443,
-    .hash_bits = 3,
-    .required = 0xd6,
-    .size = sizeof(struct mcp_cancel_task_result),
-};
+const struct wire_message mcp_2025_11_25_cancel_task_result =
+    MESSAGE("CancelTaskResult", sizeof(struct mcp_cancel_task_result), 0xd6, INDEX(3, 0x2c492443,
+        4, 5, 6, 1, 8, 7, 3, 2),
+    ROW(mcp_cancel_task_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_cancel_task_result, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 1,
+        IS(STR)),
+    ROW(mcp_cancel_task_result, last_updated_at, "lastUpdatedAt",
+        0x616470557473616c, 0x3a227441646574, 2, IS(STR)),
+    ROW(mcp_cancel_task_result, poll_interval, "pollInterval",
+        0x65746e496c6c6f70, 0x3a226c617672, 3, IS(INT)),
+    ROW(mcp_cancel_task_result, status, "status", 0x3a22737574617473, 0x0, 4,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_task_status)),
+    ROW(mcp_cancel_task_result, status_message, "statusMessage",
+        0x654d737574617473, 0x3a226567617373, 5, IS(STR)),
+    ROW(mcp_cancel_task_result, task_id, "taskId", 0x3a2264496b736174, 0x0, 6, IS(STR)),
+    ROW(mcp_cancel_task_result, ttl, "ttl", 0x3a226c7474, 0x0, 7,
+        IS(RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER)));
 
-static const struct wire_row cancelled_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/cancelled\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_cancelled_notification_params}),
-};
-static const uint8_t cancelled_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_cancelled_notification = {
-    .name = "CancelledNotification",
-    .rows = cancelled_notification_rows,
-    .n_rows = 3,
-    .hash_index = cancelled_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_cancelled_notification =
+    MESSAGE("CancelledNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/cancelled\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_cancelled_notification_params))));
 
-static const struct wire_row cancelled_notification_params_rows[] = {
-    ROW(mcp_cancelled_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_cancelled_notification_params, reason, "reason", 0x3a226e6f73616572, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_cancelled_notification_params, request_id, "requestId", 0x4974736575716572, 0x3a2264, 2, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t cancelled_notification_params_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2025_11_25_cancelled_notification_params = {
-    .name = "CancelledNotificationParams",
-    .rows = cancelled_notification_params_rows,
-    .n_rows = 3,
-    .hash_index = cancelled_notification_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_cancelled_notification_params),
-};
+const struct wire_message mcp_2025_11_25_cancelled_notification_params =
+    MESSAGE("CancelledNotificationParams", sizeof(struct mcp_cancelled_notification_params), 0x0,
+        INDEX(2, 0x5e8885db, 0, 2, 1, 3),
+    ROW(mcp_cancelled_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_cancelled_notification_params, reason, "reason", 0x3a226e6f73616572, 0x0, 1, IS(STR)),
+    ROW(mcp_cancelled_notification_params, request_id, "requestId",
+        0x4974736575716572, 0x3a2264, 2, IS(TOKEN)));
 
-static const struct wire_row client_capabilities_rows[] = {
-    ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities_elicitation}),
-    ROW(mcp_client_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_client_capabilities_roots}),
-    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities_sampling}),
-    ROW(mcp_client_capabilities, tasks, "tasks", 0x3a22736b736174, 0x0, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities_tasks}),
-};
-static const uint8_t client_capabilities_index[] = {2, 5, 3, 4, 0, 1, 0, 0};
-const struct wire_message mcp_2025_11_25_client_capabilities = {
-    .name = "ClientCapabilities",
-    .rows = client_capabilities_rows,
-    .n_rows = 5,
-    .hash_index = client_capabilities_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 3,
-    .size = sizeof(struct mcp_client_capabilities),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities =
+    MESSAGE("ClientCapabilities", sizeof(struct mcp_client_capabilities), 0x0,
+        INDEX(3, 0x3c88596d, 2, 5, 3, 4, 0, 1, 0, 0),
+    ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_elicitation))),
+    ROW(mcp_client_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_client_capabilities_roots))),
+    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_sampling))),
+    ROW(mcp_client_capabilities, tasks, "tasks", 0x3a22736b736174, 0x0, 5,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_tasks))));
 
-static const struct wire_row client_capabilities_elicitation_rows[] = {
-    ROW(mcp_client_capabilities_elicitation, form, "form", 0x3a226d726f66, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities_elicitation, url, "url", 0x3a226c7275, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t client_capabilities_elicitation_index[] = {1, 2};
-const struct wire_message mcp_2025_11_25_client_capabilities_elicitation = {
-    .name = "ClientCapabilitiesElicitation",
-    .rows = client_capabilities_elicitation_rows,
-    .n_rows = 2,
-    .hash_index = client_capabilities_elicitation_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_elicitation),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities_elicitation =
+    MESSAGE("ClientCapabilitiesElicitation", sizeof(struct mcp_client_capabilities_elicitation),
+        0x0, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_client_capabilities_elicitation, form, "form", 0x3a226d726f66, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities_elicitation, url, "url", 0x3a226c7275, 0x0, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row client_capabilities_sampling_rows[] = {
-    ROW(mcp_client_capabilities_sampling, context, "context", 0x22747865746e6f63, 0x3a, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities_sampling, tools, "tools", 0x3a22736c6f6f74, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t client_capabilities_sampling_index[] = {1, 2};
-const struct wire_message mcp_2025_11_25_client_capabilities_sampling = {
-    .name = "ClientCapabilitiesSampling",
-    .rows = client_capabilities_sampling_rows,
-    .n_rows = 2,
-    .hash_index = client_capabilities_sampling_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_sampling),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities_sampling =
+    MESSAGE("ClientCapabilitiesSampling", sizeof(struct mcp_client_capabilities_sampling), 0x0,
+        INDEX(1, 0x1, 1, 2),
+    ROW(mcp_client_capabilities_sampling, context, "context", 0x22747865746e6f63, 0x3a, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities_sampling, tools, "tools", 0x3a22736c6f6f74, 0x0, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row client_capabilities_tasks_rows[] = {
-    ROW(mcp_client_capabilities_tasks, cancel, "cancel", 0x3a226c65636e6163, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities_tasks, list, "list", 0x3a227473696c, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_client_capabilities_tasks, requests, "requests", 0x7374736575716572, 0x3a22, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities_tasks_requests}),
-};
-static const uint8_t client_capabilities_tasks_index[] = {1, 3, 2, 0};
-const struct wire_message mcp_2025_11_25_client_capabilities_tasks = {
-    .name = "ClientCapabilitiesTasks",
-    .rows = client_capabilities_tasks_rows,
-    .n_rows = 3,
-    .hash_index = client_capabilities_tasks_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_client_capabilities_tasks),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities_tasks =
+    MESSAGE("ClientCapabilitiesTasks", sizeof(struct mcp_client_capabilities_tasks), 0x0,
+        INDEX(2, 0x1, 1, 3, 2, 0),
+    ROW(mcp_client_capabilities_tasks, cancel, "cancel", 0x3a226c65636e6163, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities_tasks, list, "list", 0x3a227473696c, 0x0, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_client_capabilities_tasks, requests, "requests", 0x7374736575716572, 0x3a22, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_tasks_requests))));
 
-static const struct wire_row client_capabilities_tasks_requests_rows[] = {
-    ROW(mcp_client_capabilities_tasks_requests, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities_tasks_requests_elicitation}),
-    ROW(mcp_client_capabilities_tasks_requests, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities_tasks_requests_sampling}),
-};
-static const uint8_t client_capabilities_tasks_requests_index[] = {1, 2};
-const struct wire_message mcp_2025_11_25_client_capabilities_tasks_requests = {
-    .name = "ClientCapabilitiesTasksRequests",
-    .rows = client_capabilities_tasks_requests_rows,
-    .n_rows = 2,
-    .hash_index = client_capabilities_tasks_requests_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_tasks_requests),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities_tasks_requests =
+    MESSAGE("ClientCapabilitiesTasksRequests",
+        sizeof(struct mcp_client_capabilities_tasks_requests), 0x0, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_client_capabilities_tasks_requests, elicitation, "elicitation",
+        0x7461746963696c65, 0x3a226e6f69, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_tasks_requests_elicitation))),
+    ROW(mcp_client_capabilities_tasks_requests, sampling, "sampling",
+        0x676e696c706d6173, 0x3a22, 1,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_tasks_requests_sampling))));
 
-static const struct wire_row client_capabilities_tasks_requests_elicitation_rows[] = {
-    ROW(mcp_client_capabilities_tasks_requests_elicitation, create, "create", 0x3a22657461657263, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t client_capabilities_tasks_requests_elicitation_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_client_capabilities_tasks_requests_elicitation = {
-    .name = "ClientCapabilitiesTasksRequestsElicitation",
-    .rows = client_capabilities_tasks_requests_elicitation_rows,
-    .n_rows = 1,
-    .hash_index = client_capabilities_tasks_requests_elicitation_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_tasks_requests_elicitation),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities_tasks_requests_elicitation =
+    MESSAGE("ClientCapabilitiesTasksRequestsElicitation",
+        sizeof(struct mcp_client_capabilities_tasks_requests_elicitation), 0x0, INDEX(1, 0x1, 0,
+        1),
+    ROW(mcp_client_capabilities_tasks_requests_elicitation, create, "create",
+        0x3a22657461657263, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row client_capabilities_tasks_requests_sampling_rows[] = {
-    ROW(mcp_client_capabilities_tasks_requests_sampling, create_message, "createMessage", 0x654d657461657263, 0x3a226567617373, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t client_capabilities_tasks_requests_sampling_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_client_capabilities_tasks_requests_sampling = {
-    .name = "ClientCapabilitiesTasksRequestsSampling",
-    .rows = client_capabilities_tasks_requests_sampling_rows,
-    .n_rows = 1,
-    .hash_index = client_capabilities_tasks_requests_sampling_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_tasks_requests_sampling),
-};
+const struct wire_message mcp_2025_11_25_client_capabilities_tasks_requests_sampling =
+    MESSAGE("ClientCapabilitiesTasksRequestsSampling",
+        sizeof(struct mcp_client_capabilities_tasks_requests_sampling), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_client_capabilities_tasks_requests_sampling, create_message, "createMessage",
+        0x654d657461657263, 0x3a226567617373, 0, IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row complete_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"completion/complete\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_complete_request_params}),
-};
-static const uint8_t complete_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_complete_request = {
-    .name = "CompleteRequest",
-    .rows = complete_request_rows,
-    .n_rows = 4,
-    .hash_index = complete_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_complete_request =
+    MESSAGE("CompleteRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"completion/complete\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_06_18_complete_request_params))));
 
-static const struct wire_row content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t content_block_index[] = {1, 0};
 static const struct wire_variant content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_06_18_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_06_18_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_06_18_audio_content},
-    {.name = "ResourceLink", .fixed_literal = "\"resource_link\"", .fixed_bit = 0, .kind = 4,
+    {.name = "ResourceLink", .fixed_bit = 0, .fixed_literal = "\"resource_link\"", .kind = 4,
      .message = &mcp_2025_11_25_resource_link},
-    {.name = "EmbeddedResource", .fixed_literal = "\"resource\"", .fixed_bit = 0, .kind = 5,
+    {.name = "EmbeddedResource", .fixed_bit = 0, .fixed_literal = "\"resource\"", .kind = 5,
      .message = &mcp_2025_11_25_embedded_resource},
 };
-const struct wire_message mcp_2025_11_25_content_block = {
-    .name = "ContentBlock",
-    .rows = content_block_rows,
-    .n_rows = 1,
-    .hash_index = content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = content_block_variants,
-    .n_variants = 5,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_11_25_content_block =
+    UNION("ContentBlock", sizeof(struct mcp_content_block), content_block_variants, INDEX(1, 0x1,
+        1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row create_message_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"sampling/createMessage\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_create_message_request_params}),
-};
-static const uint8_t create_message_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_create_message_request = {
-    .name = "CreateMessageRequest",
-    .rows = create_message_request_rows,
-    .n_rows = 4,
-    .hash_index = create_message_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_create_message_request =
+    MESSAGE("CreateMessageRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"sampling/createMessage\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_create_message_request_params))));
 
-static const struct wire_row create_message_request_params_rows[] = {
-    ROW(mcp_create_message_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_create_message_request_params, include_context, "includeContext", 0x436564756c636e69, 0x3a22747865746e6f, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_include_context}),
-    ROW(mcp_create_message_request_params, max_tokens, "maxTokens", 0x6e656b6f5478616d, 0x3a2273, 2, {.kind = WIRE_INT}),
-    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_sampling_message}),
-    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences", 0x6572506c65646f6d, 0x7365636e65726566, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences}),
-    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences", 0x75716553706f7473, 0x3a227365636e65, 6, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt", 0x72506d6574737973, 0x3a2274706d6f, 7, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_request_params, task, "task", 0x3a226b736174, 0x0, 8, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_metadata}),
-    ROW(mcp_create_message_request_params, temperature, "temperature", 0x74617265706d6574, 0x3a22657275, 9, {.kind = WIRE_NUM}),
-    ROW(mcp_create_message_request_params, tool_choice, "toolChoice", 0x696f68436c6f6f74, 0x3a226563, 10, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_choice}),
-    ROW(mcp_create_message_request_params, tools, "tools", 0x3a22736c6f6f74, 0x0, 11, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_tool}),
-};
-static const uint8_t create_message_request_params_index[] = {3, 6, 0, 5, 2, 11, 8, 1, 9, 7, 4, 0, 0, 0, 12, 10};
-const struct wire_message mcp_2025_11_25_create_message_request_params = {
-    .name = "CreateMessageRequestParams",
-    .rows = create_message_request_params_rows,
-    .n_rows = 12,
-    .hash_index = create_message_request_params_index,
-    .hash_multiplier = 0x478fc765,
-    .hash_bits = 4,
-    .required = 0xc,
-    .size = sizeof(struct mcp_create_message_request_params),
-};
+const struct wire_message mcp_2025_11_25_create_message_request_params =
+    MESSAGE("CreateMessageRequestParams", sizeof(struct mcp_create_message_request_params), 0xc,
+        INDEX(4, 0x478fc765, 3, 6, 0, 5, 2, 11, 8, 1, 9, 7, 4, 0, 0, 0, 12, 10),
+    ROW(mcp_create_message_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_create_message_request_params, include_context, "includeContext",
+        0x436564756c636e69, 0x3a22747865746e6f, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_include_context)),
+    ROW(mcp_create_message_request_params, max_tokens, "maxTokens",
+        0x6e656b6f5478616d, 0x3a2273, 2, IS(INT)),
+    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_sampling_message))),
+    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences",
+        0x6572506c65646f6d, 0x7365636e65726566, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_model_preferences))),
+    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences",
+        0x75716553706f7473, 0x3a227365636e65, 6, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt",
+        0x72506d6574737973, 0x3a2274706d6f, 7, IS(STR)),
+    ROW(mcp_create_message_request_params, task, "task", 0x3a226b736174, 0x0, 8,
+        IS(OBJECT, OF(mcp_2025_11_25_task_metadata))),
+    ROW(mcp_create_message_request_params, temperature, "temperature",
+        0x74617265706d6574, 0x3a22657275, 9, IS(NUM)),
+    ROW(mcp_create_message_request_params, tool_choice, "toolChoice",
+        0x696f68436c6f6f74, 0x3a226563, 10, IS(OBJECT, OF(mcp_2025_11_25_tool_choice))),
+    ROW(mcp_create_message_request_params, tools, "tools", 0x3a22736c6f6f74, 0x0, 11,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_tool))));
 
-static const struct wire_row create_message_result_rows[] = {
-    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .of.message = &mcp_2025_11_25_sampling_message_content_block}),
-    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t create_message_result_index[] = {0, 0, 5, 2, 4, 1, 3, 0};
-const struct wire_message mcp_2025_11_25_create_message_result = {
-    .name = "CreateMessageResult",
-    .rows = create_message_result_rows,
-    .n_rows = 5,
-    .hash_index = create_message_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0xe,
-    .size = sizeof(struct mcp_create_message_result),
-};
+const struct wire_message mcp_2025_11_25_create_message_result =
+    MESSAGE("CreateMessageResult", sizeof(struct mcp_create_message_result), 0xe,
+        INDEX(3, 0x5e8885db, 0, 0, 5, 2, 4, 1, 3, 0),
+    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, OF(mcp_2025_11_25_sampling_message_content_block))),
+    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, IS(STR)),
+    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)),
+    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4,
+        IS(STR)));
 
-static const struct wire_row create_task_result_rows[] = {
-    ROW(mcp_create_task_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_task_result, task, "task", 0x3a226b736174, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task}),
-};
-static const uint8_t create_task_result_index[] = {2, 1};
-const struct wire_message mcp_2025_11_25_create_task_result = {
-    .name = "CreateTaskResult",
-    .rows = create_task_result_rows,
-    .n_rows = 2,
-    .hash_index = create_task_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_create_task_result),
-};
+const struct wire_message mcp_2025_11_25_create_task_result =
+    MESSAGE("CreateTaskResult", sizeof(struct mcp_create_task_result), 0x2, INDEX(1, 0x5e8885db,
+        2, 1),
+    ROW(mcp_create_task_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_task_result, task, "task", 0x3a226b736174, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_11_25_task))));
 
-static const struct wire_row elicit_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"elicitation/create\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_elicit_request_params}),
-};
-static const uint8_t elicit_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_elicit_request = {
-    .name = "ElicitRequest",
-    .rows = elicit_request_rows,
-    .n_rows = 4,
-    .hash_index = elicit_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_elicit_request =
+    MESSAGE("ElicitRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"elicitation/create\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_elicit_request_params))));
 
-static const struct wire_row elicit_request_form_params_rows[] = {
-    ROW(mcp_elicit_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"form\""}),
-    ROW(mcp_elicit_request_params, requested_schema, "requestedSchema", 0x6574736575716572, 0x22616d6568635364, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_elicit_request_form_params_requested_schema}),
-    ROW(mcp_elicit_request_params, task, "task", 0x3a226b736174, 0x0, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_metadata}),
-};
-static const uint8_t elicit_request_form_params_index[] = {0, 4, 3, 0, 0, 2, 5, 1};
-const struct wire_message mcp_2025_11_25_elicit_request_form_params = {
-    .name = "ElicitRequestFormParams",
-    .rows = elicit_request_form_params_rows,
-    .n_rows = 5,
-    .hash_index = elicit_request_form_params_index,
-    .hash_multiplier = 0xb4733ac5,
-    .hash_bits = 3,
-    .required = 0x14,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2025_11_25_elicit_request_form_params =
+    MESSAGE("ElicitRequestFormParams", sizeof(struct mcp_elicit_request_params), 0x14,
+        INDEX(3, 0xb4733ac5, 0, 4, 3, 0, 0, 2, 5, 1),
+    ROW(mcp_elicit_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, IS(STR)),
+    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, IS(CONST, .of.literal = "\"form\"")),
+    ROW(mcp_elicit_request_params, requested_schema, "requestedSchema",
+        0x6574736575716572, 0x22616d6568635364, 4,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_11_25_elicit_request_form_params_requested_schema))),
+    ROW(mcp_elicit_request_params, task, "task", 0x3a226b736174, 0x0, 5,
+        IS(OBJECT, OF(mcp_2025_11_25_task_metadata))));
 
-static const struct wire_row elicit_request_form_params_requested_schema_rows[] = {
-    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_primitive_schema_definition}),
-    BARE_ROW("required", 0x6465726975716572, 0x3a22, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t elicit_request_form_params_requested_schema_index[] = {4, 1, 2, 3};
-const struct wire_message mcp_2025_11_25_elicit_request_form_params_requested_schema = {
-    .name = "ElicitRequestFormParamsRequestedSchema",
-    .rows = elicit_request_form_params_requested_schema_rows,
-    .n_rows = 4,
-    .hash_index = elicit_request_form_params_requested_schema_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0xa,
-};
+const struct wire_message mcp_2025_11_25_elicit_request_form_params_requested_schema =
+    MESSAGE("ElicitRequestFormParamsRequestedSchema", 0, 0xa, INDEX(2, 0x8116017f, 4, 1, 2, 3),
+    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, IS(STR)),
+    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2025_11_25_primitive_schema_definition))),
+    BARE_ROW("required", 0x6465726975716572, 0x3a22, 2, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(CONST, .of.literal = "\"object\"")));
 
-static const struct wire_row elicit_request_params_rows[] = {
-    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t elicit_request_params_index[] = {1, 0};
 static const struct wire_variant elicit_request_params_variants[] = {
-    {.name = "ElicitRequestURLParams", .fixed_literal = "\"url\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ElicitRequestURLParams", .fixed_bit = 0, .fixed_literal = "\"url\"", .kind = 2,
      .message = &mcp_2025_11_25_elicit_request_url_params},
     {.name = "ElicitRequestFormParams", .kind = 1,
      .message = &mcp_2025_11_25_elicit_request_form_params},
 };
-const struct wire_message mcp_2025_11_25_elicit_request_params = {
-    .name = "ElicitRequestParams",
-    .rows = elicit_request_params_rows,
-    .n_rows = 1,
-    .hash_index = elicit_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = elicit_request_params_variants,
-    .n_variants = 2,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2025_11_25_elicit_request_params =
+    UNION("ElicitRequestParams", sizeof(struct mcp_elicit_request_params),
+        elicit_request_params_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row elicit_request_url_params_rows[] = {
-    ROW(mcp_elicit_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_elicit_request_params, elicitation_id, "elicitationId", 0x7461746963696c65, 0x3a2264496e6f69, 1, {.kind = WIRE_STR}),
-    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"url\""}),
-    ROW(mcp_elicit_request_params, task, "task", 0x3a226b736174, 0x0, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_metadata}),
-    ROW(mcp_elicit_request_params, url, "url", 0x3a226c7275, 0x0, 6, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t elicit_request_url_params_index[] = {0, 1, 5, 0, 2, 4, 3, 6};
-const struct wire_message mcp_2025_11_25_elicit_request_url_params = {
-    .name = "ElicitRequestURLParams",
-    .rows = elicit_request_url_params_rows,
-    .n_rows = 6,
-    .hash_index = elicit_request_url_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 3,
-    .required = 0x4e,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2025_11_25_elicit_request_url_params =
+    MESSAGE("ElicitRequestURLParams", sizeof(struct mcp_elicit_request_params), 0x4e,
+        INDEX(3, 0x3c88596d, 0, 1, 5, 0, 2, 4, 3, 6),
+    ROW(mcp_elicit_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_elicit_request_params, elicitation_id, "elicitationId",
+        0x7461746963696c65, 0x3a2264496e6f69, 1, IS(STR)),
+    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, IS(STR)),
+    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, IS(CONST, .of.literal = "\"url\"")),
+    ROW(mcp_elicit_request_params, task, "task", 0x3a226b736174, 0x0, 5,
+        IS(OBJECT, OF(mcp_2025_11_25_task_metadata))),
+    ROW(mcp_elicit_request_params, url, "url", 0x3a226c7275, 0x0, 6,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row elicit_result_rows[] = {
-    ROW(mcp_elicit_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_elicit_result, action, "action", 0x3a226e6f69746361, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_elicit_action}),
-    ROW(mcp_elicit_result, content, "content", 0x22746e65746e6f63, 0x3a, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_BOOL | WIRE_T_NUMBER | WIRE_T_STRING | WIRE_T_ARRAY, .items = WIRE_T_STRING}),
-};
-static const uint8_t elicit_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_11_25_elicit_result = {
-    .name = "ElicitResult",
-    .rows = elicit_result_rows,
-    .n_rows = 3,
-    .hash_index = elicit_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x2,
-    .size = sizeof(struct mcp_elicit_result),
-};
+const struct wire_message mcp_2025_11_25_elicit_result =
+    MESSAGE("ElicitResult", sizeof(struct mcp_elicit_result), 0x2, INDEX(2, 0x5e8885db, 0, 3, 1,
+        2),
+    ROW(mcp_elicit_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_elicit_result, action, "action", 0x3a226e6f69746361, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_elicit_action)),
+    ROW(mcp_elicit_result, content, "content", 0x22746e65746e6f63, 0x3a, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_BOOL | WIRE_T_NUMBER | WIRE_T_STRING | WIRE_T_ARRAY, .items = WIRE_T_STRING)));
 
-static const struct wire_row elicitation_complete_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/elicitation/complete\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_elicitation_complete_notification_params}),
-};
-static const uint8_t elicitation_complete_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_elicitation_complete_notification = {
-    .name = "ElicitationCompleteNotification",
-    .rows = elicitation_complete_notification_rows,
-    .n_rows = 3,
-    .hash_index = elicitation_complete_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_elicitation_complete_notification =
+    MESSAGE("ElicitationCompleteNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/elicitation/complete\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_elicitation_complete_notification_params))));
 
-static const struct wire_row elicitation_complete_notification_params_rows[] = {
-    ROW(mcp_elicitation_complete_notification_params, elicitation_id, "elicitationId", 0x7461746963696c65, 0x3a2264496e6f69, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t elicitation_complete_notification_params_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_elicitation_complete_notification_params = {
-    .name = "ElicitationCompleteNotificationParams",
-    .rows = elicitation_complete_notification_params_rows,
-    .n_rows = 1,
-    .hash_index = elicitation_complete_notification_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_elicitation_complete_notification_params),
-};
+const struct wire_message mcp_2025_11_25_elicitation_complete_notification_params =
+    MESSAGE("ElicitationCompleteNotificationParams",
+        sizeof(struct mcp_elicitation_complete_notification_params), 0x1, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_elicitation_complete_notification_params, elicitation_id, "elicitationId",
+        0x7461746963696c65, 0x3a2264496e6f69, 0, IS(STR)));
 
-static const struct wire_row embedded_resource_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, resource, "resource", 0x656372756f736572, 0x3a22, 11, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_contents_union}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"resource\""}),
-};
-static const uint8_t embedded_resource_index[] = {2, 4, 3, 1};
-const struct wire_message mcp_2025_11_25_embedded_resource = {
-    .name = "EmbeddedResource",
-    .rows = embedded_resource_rows,
-    .n_rows = 4,
-    .hash_index = embedded_resource_index,
-    .hash_multiplier = 0x27ab5087,
-    .hash_bits = 2,
-    .required = 0x20800,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_11_25_embedded_resource =
+    MESSAGE("EmbeddedResource", sizeof(struct mcp_content_block), 0x20800, INDEX(2, 0x27ab5087, 2,
+        4, 3, 1),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, resource, "resource", 0x656372756f736572, 0x3a22, 11,
+        IS(OBJECT, OF(mcp_2025_06_18_resource_contents_union))),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"resource\"")));
 
-static const struct wire_row enum_schema_rows[] = {
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t enum_schema_index[] = {3, 2, 4, 1};
 static const struct wire_variant enum_schema_variants[] = {
-    {.name = "MultiSelectEnumSchema", .fixed_literal = "\"array\"", .fixed_bit = 3, .message = &mcp_2025_11_25_multi_select_enum_schema},
-    {.name = "TitledSingleSelectEnumSchema", .present = 0x4, .message = &mcp_2025_11_25_titled_single_select_enum_schema},
-    {.name = "LegacyTitledEnumSchema", .present = 0x2, .message = &mcp_2025_11_25_legacy_titled_enum_schema},
-    {.name = "UntitledSingleSelectEnumSchema", .present = 0x1, .message = &mcp_2025_11_25_untitled_single_select_enum_schema},
-    {.name = "LegacyTitledEnumSchema", .present = 0x1, .message = &mcp_2025_11_25_legacy_titled_enum_schema},
+    {.name = "MultiSelectEnumSchema", .fixed_bit = 3, .fixed_literal = "\"array\"",
+     .message = &mcp_2025_11_25_multi_select_enum_schema},
+    {.name = "TitledSingleSelectEnumSchema", .present = 0x4,
+     .message = &mcp_2025_11_25_titled_single_select_enum_schema},
+    {.name = "LegacyTitledEnumSchema", .present = 0x2,
+     .message = &mcp_2025_11_25_legacy_titled_enum_schema},
+    {.name = "UntitledSingleSelectEnumSchema", .present = 0x1,
+     .message = &mcp_2025_11_25_untitled_single_select_enum_schema},
+    {.name = "LegacyTitledEnumSchema", .present = 0x1,
+     .message = &mcp_2025_11_25_legacy_titled_enum_schema},
 };
-const struct wire_message mcp_2025_11_25_enum_schema = {
-    .name = "EnumSchema",
-    .rows = enum_schema_rows,
-    .n_rows = 4,
-    .hash_index = enum_schema_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .variants = enum_schema_variants,
-    .n_variants = 5,
-};
+const struct wire_message mcp_2025_11_25_enum_schema =
+    UNION("EnumSchema", 0, enum_schema_variants, INDEX(2, 0x5e8885db, 3, 2, 4, 1),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_INT}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2025_11_25_error = {
-    .name = "Error",
-    .rows = error_rows,
-    .n_rows = 3,
-    .hash_index = error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2025_11_25_error =
+    MESSAGE("Error", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(INT)),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row get_prompt_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"prompts/get\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_get_prompt_request_params}),
-};
-static const uint8_t get_prompt_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_get_prompt_request = {
-    .name = "GetPromptRequest",
-    .rows = get_prompt_request_rows,
-    .n_rows = 4,
-    .hash_index = get_prompt_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_get_prompt_request =
+    MESSAGE("GetPromptRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"prompts/get\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_get_prompt_request_params))));
 
-static const struct wire_row get_prompt_result_rows[] = {
-    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_prompt_message}),
-};
-static const uint8_t get_prompt_result_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2025_11_25_get_prompt_result = {
-    .name = "GetPromptResult",
-    .rows = get_prompt_result_rows,
-    .n_rows = 3,
-    .hash_index = get_prompt_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_get_prompt_result),
-};
+const struct wire_message mcp_2025_11_25_get_prompt_result =
+    MESSAGE("GetPromptResult", sizeof(struct mcp_get_prompt_result), 0x4, INDEX(2, 0x5e8885db, 0,
+        2, 1, 3),
+    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1,
+        IS(STR)),
+    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_prompt_message))));
 
-static const struct wire_row get_task_payload_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tasks/result\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_get_task_payload_request_params}),
-};
-static const uint8_t get_task_payload_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_get_task_payload_request = {
-    .name = "GetTaskPayloadRequest",
-    .rows = get_task_payload_request_rows,
-    .n_rows = 4,
-    .hash_index = get_task_payload_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_get_task_payload_request =
+    MESSAGE("GetTaskPayloadRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tasks/result\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_get_task_payload_request_params))));
 
-static const struct wire_row get_task_payload_request_params_rows[] = {
-    ROW(mcp_get_task_payload_request_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t get_task_payload_request_params_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_get_task_payload_request_params = {
-    .name = "GetTaskPayloadRequestParams",
-    .rows = get_task_payload_request_params_rows,
-    .n_rows = 1,
-    .hash_index = get_task_payload_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_get_task_payload_request_params),
-};
+const struct wire_message mcp_2025_11_25_get_task_payload_request_params =
+    MESSAGE("GetTaskPayloadRequestParams", sizeof(struct mcp_get_task_payload_request_params),
+        0x1, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_get_task_payload_request_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 0,
+        IS(STR)));
 
-static const struct wire_row get_task_payload_result_rows[] = {
-    ROW(mcp_get_task_payload_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t get_task_payload_result_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_get_task_payload_result = {
-    .name = "GetTaskPayloadResult",
-    .rows = get_task_payload_result_rows,
-    .n_rows = 1,
-    .hash_index = get_task_payload_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_get_task_payload_result),
-};
+const struct wire_message mcp_2025_11_25_get_task_payload_result =
+    MESSAGE("GetTaskPayloadResult", sizeof(struct mcp_get_task_payload_result), 0x0, INDEX(1, 0x1,
+        0, 1),
+    ROW(mcp_get_task_payload_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row get_task_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tasks/get\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_get_task_request_params}),
-};
-static const uint8_t get_task_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_get_task_request = {
-    .name = "GetTaskRequest",
-    .rows = get_task_request_rows,
-    .n_rows = 4,
-    .hash_index = get_task_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_get_task_request =
+    MESSAGE("GetTaskRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tasks/get\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_get_task_request_params))));
 
-static const struct wire_row get_task_request_params_rows[] = {
-    ROW(mcp_get_task_request_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t get_task_request_params_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_get_task_request_params = {
-    .name = "GetTaskRequestParams",
-    .rows = get_task_request_params_rows,
-    .n_rows = 1,
-    .hash_index = get_task_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_get_task_request_params),
-};
+const struct wire_message mcp_2025_11_25_get_task_request_params =
+    MESSAGE("GetTaskRequestParams", sizeof(struct mcp_get_task_request_params), 0x1, INDEX(1, 0x1,
+        1, 0),
+    ROW(mcp_get_task_request_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, IS(STR)));
 
-static const struct wire_row get_task_result_rows[] = {
-    ROW(mcp_get_task_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_get_task_result, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 1, {.kind = WIRE_STR}),
-    ROW(mcp_get_task_result, last_updated_at, "lastUpdatedAt", 0x616470557473616c, 0x3a227441646574, 2, {.kind = WIRE_STR}),
-    ROW(mcp_get_task_result, poll_interval, "pollInterval", 0x65746e496c6c6f70, 0x3a226c617672, 3, {.kind = WIRE_INT}),
-    ROW(mcp_get_task_result, status, "status", 0x3a22737574617473, 0x0, 4, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_task_status}),
-    ROW(mcp_get_task_result, status_message, "statusMessage", 0x654d737574617473, 0x3a226567617373, 5, {.kind = WIRE_STR}),
-    ROW(mcp_get_task_result, task_id, "taskId", 0x3a2264496b736174, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_get_task_result, ttl, "ttl", 0x3a226c7474, 0x0, 7, {.kind = WIRE_RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER}),
-};
-static const uint8_t get_task_result_index[] = {4, 5, 6, 1, 8, 7, 3, 2};
-const struct wire_message mcp_2025_11_25_get_task_result = {
-    .name = "GetTaskResult",
-    .rows = get_task_result_rows,
-    .n_rows = 8,
-    .hash_index = get_task_result_index,
-    .hash_multiplier = 0x2c492443,
-    .hash_bits = 3,
-    .required = 0xd6,
-    .size = sizeof(struct mcp_get_task_result),
-};
+const struct wire_message mcp_2025_11_25_get_task_result =
+    MESSAGE("GetTaskResult", sizeof(struct mcp_get_task_result), 0xd6, INDEX(3, 0x2c492443, 4, 5,
+        6, 1, 8, 7, 3, 2),
+    ROW(mcp_get_task_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_get_task_result, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 1, IS(STR)),
+    ROW(mcp_get_task_result, last_updated_at, "lastUpdatedAt",
+        0x616470557473616c, 0x3a227441646574, 2, IS(STR)),
+    ROW(mcp_get_task_result, poll_interval, "pollInterval", 0x65746e496c6c6f70, 0x3a226c617672, 3,
+        IS(INT)),
+    ROW(mcp_get_task_result, status, "status", 0x3a22737574617473, 0x0, 4,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_task_status)),
+    ROW(mcp_get_task_result, status_message, "statusMessage",
+        0x654d737574617473, 0x3a226567617373, 5, IS(STR)),
+    ROW(mcp_get_task_result, task_id, "taskId", 0x3a2264496b736174, 0x0, 6, IS(STR)),
+    ROW(mcp_get_task_result, ttl, "ttl", 0x3a226c7474, 0x0, 7,
+        IS(RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER)));
 
-static const struct wire_row icon_rows[] = {
-    ROW(mcp_icon, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 0, {.kind = WIRE_STR}),
-    ROW(mcp_icon, sizes, "sizes", 0x3a2273657a6973, 0x0, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_icon, src, "src", 0x3a22637273, 0x0, 2, {.kind = WIRE_STR, .format = WIRE_URI}),
-    ROW(mcp_icon, theme, "theme", 0x3a22656d656874, 0x0, 3, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_icon_theme}),
-};
-static const uint8_t icon_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_icon = {
-    .name = "Icon",
-    .rows = icon_rows,
-    .n_rows = 4,
-    .hash_index = icon_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_icon),
-};
+const struct wire_message mcp_2025_11_25_icon =
+    MESSAGE("Icon", sizeof(struct mcp_icon), 0x4, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    ROW(mcp_icon, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 0, IS(STR)),
+    ROW(mcp_icon, sizes, "sizes", 0x3a2273657a6973, 0x0, 1, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_icon, src, "src", 0x3a22637273, 0x0, 2, IS(STR, .format = WIRE_URI)),
+    ROW(mcp_icon, theme, "theme", 0x3a22656d656874, 0x0, 3,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_icon_theme)));
 
-static const struct wire_row icons_rows[] = {
-    ROW(mcp_icons, icons, "icons", 0x3a22736e6f6369, 0x0, 0, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-};
-static const uint8_t icons_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_icons = {
-    .name = "Icons",
-    .rows = icons_rows,
-    .n_rows = 1,
-    .hash_index = icons_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_icons),
-};
+const struct wire_message mcp_2025_11_25_icons =
+    MESSAGE("Icons", sizeof(struct mcp_icons), 0x0, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_icons, icons, "icons", 0x3a22736e6f6369, 0x0, 0,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))));
 
-static const struct wire_row implementation_rows[] = {
-    ROW(mcp_implementation, description, "description", 0x7470697263736564, 0x3a226e6f69, 0, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, icons, "icons", 0x3a22736e6f6369, 0x0, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_implementation, name, "name", 0x3a22656d616e, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, title, "title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, version, "version", 0x226e6f6973726576, 0x3a, 4, {.kind = WIRE_STR}),
-    ROW(mcp_implementation, website_url, "websiteUrl", 0x5565746973626577, 0x3a226c72, 5, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t implementation_index[] = {0, 2, 1, 0, 3, 5, 4, 6};
-const struct wire_message mcp_2025_11_25_implementation = {
-    .name = "Implementation",
-    .rows = implementation_rows,
-    .n_rows = 6,
-    .hash_index = implementation_index,
-    .hash_multiplier = 0xd64148c7,
-    .hash_bits = 3,
-    .required = 0x14,
-    .size = sizeof(struct mcp_implementation),
-};
+const struct wire_message mcp_2025_11_25_implementation =
+    MESSAGE("Implementation", sizeof(struct mcp_implementation), 0x14, INDEX(3, 0xd64148c7, 0, 2,
+        1, 0, 3, 5, 4, 6),
+    ROW(mcp_implementation, description, "description", 0x7470697263736564, 0x3a226e6f69, 0,
+        IS(STR)),
+    ROW(mcp_implementation, icons, "icons", 0x3a22736e6f6369, 0x0, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_implementation, name, "name", 0x3a22656d616e, 0x0, 2, IS(STR)),
+    ROW(mcp_implementation, title, "title", 0x3a22656c746974, 0x0, 3, IS(STR)),
+    ROW(mcp_implementation, version, "version", 0x226e6f6973726576, 0x3a, 4, IS(STR)),
+    ROW(mcp_implementation, website_url, "websiteUrl", 0x5565746973626577, 0x3a226c72, 5,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row initialize_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"initialize\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_initialize_request_params}),
-};
-static const uint8_t initialize_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_initialize_request = {
-    .name = "InitializeRequest",
-    .rows = initialize_request_rows,
-    .n_rows = 4,
-    .hash_index = initialize_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_initialize_request =
+    MESSAGE("InitializeRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"initialize\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_initialize_request_params))));
 
-static const struct wire_row initialize_request_params_rows[] = {
-    ROW(mcp_initialize_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_initialize_request_params, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities}),
-    ROW(mcp_initialize_request_params, client_info, "clientInfo", 0x6e49746e65696c63, 0x3a226f66, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation}),
-    ROW(mcp_initialize_request_params, protocol_version, "protocolVersion", 0x6c6f636f746f7270, 0x226e6f6973726556, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t initialize_request_params_index[] = {1, 2, 3, 4};
-const struct wire_message mcp_2025_11_25_initialize_request_params = {
-    .name = "InitializeRequestParams",
-    .rows = initialize_request_params_rows,
-    .n_rows = 4,
-    .hash_index = initialize_request_params_index,
-    .hash_multiplier = 0x8c4cd1e5,
-    .hash_bits = 2,
-    .required = 0xe,
-    .size = sizeof(struct mcp_initialize_request_params),
-};
+const struct wire_message mcp_2025_11_25_initialize_request_params =
+    MESSAGE("InitializeRequestParams", sizeof(struct mcp_initialize_request_params), 0xe,
+        INDEX(2, 0x8c4cd1e5, 1, 2, 3, 4),
+    ROW(mcp_initialize_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_initialize_request_params, capabilities, "capabilities",
+        0x696c696261706163, 0x3a2273656974, 1,
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities))),
+    ROW(mcp_initialize_request_params, client_info, "clientInfo",
+        0x6e49746e65696c63, 0x3a226f66, 2, IS(OBJECT, OF(mcp_2025_11_25_implementation))),
+    ROW(mcp_initialize_request_params, protocol_version, "protocolVersion",
+        0x6c6f636f746f7270, 0x226e6f6973726556, 3, IS(STR)));
 
-static const struct wire_row initialize_result_rows[] = {
-    ROW(mcp_initialize_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_initialize_result, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_server_capabilities}),
-    ROW(mcp_initialize_result, instructions, "instructions", 0x7463757274736e69, 0x3a22736e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_initialize_result, protocol_version, "protocolVersion", 0x6c6f636f746f7270, 0x226e6f6973726556, 3, {.kind = WIRE_STR}),
-    ROW(mcp_initialize_result, server_info, "serverInfo", 0x6e49726576726573, 0x3a226f66, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation}),
-};
-static const uint8_t initialize_result_index[] = {4, 2, 3, 5, 0, 0, 0, 1};
-const struct wire_message mcp_2025_11_25_initialize_result = {
-    .name = "InitializeResult",
-    .rows = initialize_result_rows,
-    .n_rows = 5,
-    .hash_index = initialize_result_index,
-    .hash_multiplier = 0xb4733ac5,
-    .hash_bits = 3,
-    .required = 0x1a,
-    .size = sizeof(struct mcp_initialize_result),
-};
+const struct wire_message mcp_2025_11_25_initialize_result =
+    MESSAGE("InitializeResult", sizeof(struct mcp_initialize_result), 0x1a, INDEX(3, 0xb4733ac5,
+        4, 2, 3, 5, 0, 0, 0, 1),
+    ROW(mcp_initialize_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_initialize_result, capabilities, "capabilities",
+        0x696c696261706163, 0x3a2273656974, 1,
+        IS(OBJECT, OF(mcp_2025_11_25_server_capabilities))),
+    ROW(mcp_initialize_result, instructions, "instructions",
+        0x7463757274736e69, 0x3a22736e6f69, 2, IS(STR)),
+    ROW(mcp_initialize_result, protocol_version, "protocolVersion",
+        0x6c6f636f746f7270, 0x226e6f6973726556, 3, IS(STR)),
+    ROW(mcp_initialize_result, server_info, "serverInfo", 0x6e49726576726573, 0x3a226f66, 4,
+        IS(OBJECT, OF(mcp_2025_11_25_implementation))));
 
-static const struct wire_row initialized_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/initialized\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t initialized_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_initialized_notification = {
-    .name = "InitializedNotification",
-    .rows = initialized_notification_rows,
-    .n_rows = 3,
-    .hash_index = initialized_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_initialized_notification =
+    MESSAGE("InitializedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/initialized\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row legacy_titled_enum_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 3, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 4, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 5, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t legacy_titled_enum_schema_index[] = {5, 1, 6, 0, 4, 2, 3, 0};
-const struct wire_message mcp_2025_11_25_legacy_titled_enum_schema = {
-    .name = "LegacyTitledEnumSchema",
-    .rows = legacy_titled_enum_schema_rows,
-    .n_rows = 6,
-    .hash_index = legacy_titled_enum_schema_index,
-    .hash_multiplier = 0x213b8fe5,
-    .hash_bits = 3,
-    .required = 0x24,
-};
+const struct wire_message mcp_2025_11_25_legacy_titled_enum_schema =
+    MESSAGE("LegacyTitledEnumSchema", 0, 0x24, INDEX(3, 0x213b8fe5, 5, 1, 6, 0, 4, 2, 3, 0),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 2, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 3, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 4, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 5, IS(CONST, .of.literal = "\"string\"")));
 
-static const struct wire_row list_prompts_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"prompts/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_prompts_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_list_prompts_request = {
-    .name = "ListPromptsRequest",
-    .rows = list_prompts_request_rows,
-    .n_rows = 4,
-    .hash_index = list_prompts_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_list_prompts_request =
+    MESSAGE("ListPromptsRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"prompts/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_prompts_result_rows[] = {
-    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_prompt}),
-};
-static const uint8_t list_prompts_result_index[] = {1, 2, 3, 0};
-const struct wire_message mcp_2025_11_25_list_prompts_result = {
-    .name = "ListPromptsResult",
-    .rows = list_prompts_result_rows,
-    .n_rows = 3,
-    .hash_index = list_prompts_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_prompts_result),
-};
+const struct wire_message mcp_2025_11_25_list_prompts_result =
+    MESSAGE("ListPromptsResult", sizeof(struct mcp_list_prompts_result), 0x8, INDEX(2, 0x3c88596d,
+        1, 2, 3, 0),
+    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_prompt))));
 
-static const struct wire_row list_resource_templates_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/templates/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_resource_templates_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_list_resource_templates_request = {
-    .name = "ListResourceTemplatesRequest",
-    .rows = list_resource_templates_request_rows,
-    .n_rows = 4,
-    .hash_index = list_resource_templates_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_list_resource_templates_request =
+    MESSAGE("ListResourceTemplatesRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"resources/templates/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_resource_templates_result_rows[] = {
-    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates", 0x656372756f736572, 0x6574616c706d6554, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_resource_template}),
-};
-static const uint8_t list_resource_templates_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_11_25_list_resource_templates_result = {
-    .name = "ListResourceTemplatesResult",
-    .rows = list_resource_templates_result_rows,
-    .n_rows = 3,
-    .hash_index = list_resource_templates_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_resource_templates_result),
-};
+const struct wire_message mcp_2025_11_25_list_resource_templates_result =
+    MESSAGE("ListResourceTemplatesResult", sizeof(struct mcp_list_resource_templates_result), 0x8,
+        INDEX(2, 0x5e8885db, 0, 3, 1, 2),
+    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor",
+        0x737275437478656e, 0x3a22726f, 2, IS(STR)),
+    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates",
+        0x656372756f736572, 0x6574616c706d6554, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_resource_template))));
 
-static const struct wire_row list_resources_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_resources_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_list_resources_request = {
-    .name = "ListResourcesRequest",
-    .rows = list_resources_request_rows,
-    .n_rows = 4,
-    .hash_index = list_resources_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_list_resources_request =
+    MESSAGE("ListResourcesRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"resources/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_resources_result_rows[] = {
-    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_resource}),
-};
-static const uint8_t list_resources_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2025_11_25_list_resources_result = {
-    .name = "ListResourcesResult",
-    .rows = list_resources_result_rows,
-    .n_rows = 3,
-    .hash_index = list_resources_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_list_resources_result),
-};
+const struct wire_message mcp_2025_11_25_list_resources_result =
+    MESSAGE("ListResourcesResult", sizeof(struct mcp_list_resources_result), 0x8,
+        INDEX(2, 0x5e8885db, 0, 3, 1, 2),
+    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_resource))));
 
-static const struct wire_row list_roots_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"roots/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_params}),
-};
-static const uint8_t list_roots_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_list_roots_request = {
-    .name = "ListRootsRequest",
-    .rows = list_roots_request_rows,
-    .n_rows = 4,
-    .hash_index = list_roots_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_list_roots_request =
+    MESSAGE("ListRootsRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"roots/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_request_params))));
 
-static const struct wire_row list_tasks_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tasks/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_tasks_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_list_tasks_request = {
-    .name = "ListTasksRequest",
-    .rows = list_tasks_request_rows,
-    .n_rows = 4,
-    .hash_index = list_tasks_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_list_tasks_request =
+    MESSAGE("ListTasksRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tasks/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_tasks_result_rows[] = {
-    ROW(mcp_list_tasks_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_tasks_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 1, {.kind = WIRE_STR}),
-    ROW(mcp_list_tasks_result, tasks, "tasks", 0x3a22736b736174, 0x0, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_task}),
-};
-static const uint8_t list_tasks_result_index[] = {0, 1, 3, 2};
-const struct wire_message mcp_2025_11_25_list_tasks_result = {
-    .name = "ListTasksResult",
-    .rows = list_tasks_result_rows,
-    .n_rows = 3,
-    .hash_index = list_tasks_result_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_list_tasks_result),
-};
+const struct wire_message mcp_2025_11_25_list_tasks_result =
+    MESSAGE("ListTasksResult", sizeof(struct mcp_list_tasks_result), 0x4, INDEX(2, 0x8116017f, 0,
+        1, 3, 2),
+    ROW(mcp_list_tasks_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_tasks_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 1,
+        IS(STR)),
+    ROW(mcp_list_tasks_result, tasks, "tasks", 0x3a22736b736174, 0x0, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_task))));
 
-static const struct wire_row list_tools_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tools/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params}),
-};
-static const uint8_t list_tools_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_list_tools_request = {
-    .name = "ListToolsRequest",
-    .rows = list_tools_request_rows,
-    .n_rows = 4,
-    .hash_index = list_tools_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_list_tools_request =
+    MESSAGE("ListToolsRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tools/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_paginated_request_params))));
 
-static const struct wire_row list_tools_result_rows[] = {
-    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_tool}),
-};
-static const uint8_t list_tools_result_index[] = {3, 1, 0, 2};
-const struct wire_message mcp_2025_11_25_list_tools_result = {
-    .name = "ListToolsResult",
-    .rows = list_tools_result_rows,
-    .n_rows = 3,
-    .hash_index = list_tools_result_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x10,
-    .size = sizeof(struct mcp_list_tools_result),
-};
+const struct wire_message mcp_2025_11_25_list_tools_result =
+    MESSAGE("ListToolsResult", sizeof(struct mcp_list_tools_result), 0x10, INDEX(2, 0x8116017f, 3,
+        1, 0, 2),
+    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_tool))));
 
-static const struct wire_row logging_message_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/message\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_logging_message_notification_params}),
-};
-static const uint8_t logging_message_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_logging_message_notification = {
-    .name = "LoggingMessageNotification",
-    .rows = logging_message_notification_rows,
-    .n_rows = 3,
-    .hash_index = logging_message_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_logging_message_notification =
+    MESSAGE("LoggingMessageNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/message\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_logging_message_notification_params))));
 
-static const struct wire_row multi_select_enum_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("items", 0x3a22736d657469, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_multi_select_enum_schema_items}),
-    BARE_ROW("maxItems", 0x736d65744978616d, 0x3a22, 3, {.kind = WIRE_INT}),
-    BARE_ROW("minItems", 0x736d6574496e696d, 0x3a22, 4, {.kind = WIRE_INT}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 6, {.kind = WIRE_CONST, .of.literal = "\"array\""}),
-};
-static const uint8_t multi_select_enum_schema_index[] = {2, 4, 0, 6, 3, 7, 1, 5};
-const struct wire_message mcp_2025_11_25_multi_select_enum_schema = {
-    .name = "MultiSelectEnumSchema",
-    .rows = multi_select_enum_schema_rows,
-    .n_rows = 7,
-    .hash_index = multi_select_enum_schema_index,
-    .hash_multiplier = 0xdf30570b,
-    .hash_bits = 3,
-    .required = 0x44,
-};
+const struct wire_message mcp_2025_11_25_multi_select_enum_schema =
+    MESSAGE("MultiSelectEnumSchema", 0, 0x44, INDEX(3, 0xdf30570b, 2, 4, 0, 6, 3, 7, 1, 5),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("items", 0x3a22736d657469, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_11_25_multi_select_enum_schema_items))),
+    BARE_ROW("maxItems", 0x736d65744978616d, 0x3a22, 3, IS(INT)),
+    BARE_ROW("minItems", 0x736d6574496e696d, 0x3a22, 4, IS(INT)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 6, IS(CONST, .of.literal = "\"array\"")));
 
-static const struct wire_row multi_select_enum_schema_items_rows[] = {
-    BARE_ROW("anyOf", 0x3a22664f796e61, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t multi_select_enum_schema_items_index[] = {1, 2};
 static const struct wire_variant multi_select_enum_schema_items_variants[] = {
-    {.name = "UntitledMultiSelectEnumSchemaItems", .present = 0x2, .message = &mcp_2025_11_25_untitled_multi_select_enum_schema_items},
-    {.name = "TitledMultiSelectEnumSchemaItems", .present = 0x1, .message = &mcp_2025_11_25_titled_multi_select_enum_schema_items},
+    {.name = "UntitledMultiSelectEnumSchemaItems", .present = 0x2,
+     .message = &mcp_2025_11_25_untitled_multi_select_enum_schema_items},
+    {.name = "TitledMultiSelectEnumSchemaItems", .present = 0x1,
+     .message = &mcp_2025_11_25_titled_multi_select_enum_schema_items},
 };
-const struct wire_message mcp_2025_11_25_multi_select_enum_schema_items = {
-    .name = "MultiSelectEnumSchemaItems",
-    .rows = multi_select_enum_schema_items_rows,
-    .n_rows = 2,
-    .hash_index = multi_select_enum_schema_items_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 1,
-    .variants = multi_select_enum_schema_items_variants,
-    .n_variants = 2,
-};
+const struct wire_message mcp_2025_11_25_multi_select_enum_schema_items =
+    UNION("MultiSelectEnumSchemaItems", 0, multi_select_enum_schema_items_variants,
+        INDEX(1, 0x8116017f, 1, 2),
+    BARE_ROW("anyOf", 0x3a22664f796e61, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row number_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_NUM}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("maximum", 0x226d756d6978616d, 0x3a, 2, {.kind = WIRE_NUM}),
-    BARE_ROW("minimum", 0x226d756d696e696d, 0x3a, 3, {.kind = WIRE_NUM}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 4, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 5, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_number_schema_type}),
-};
-static const uint8_t number_schema_index[] = {5, 4, 2, 0, 6, 1, 3, 0};
-const struct wire_message mcp_2025_11_25_number_schema = {
-    .name = "NumberSchema",
-    .rows = number_schema_rows,
-    .n_rows = 6,
-    .hash_index = number_schema_index,
-    .hash_multiplier = 0x3747f9b1,
-    .hash_bits = 3,
-    .required = 0x20,
-};
+const struct wire_message mcp_2025_11_25_number_schema =
+    MESSAGE("NumberSchema", 0, 0x20, INDEX(3, 0x3747f9b1, 5, 4, 2, 0, 6, 1, 3, 0),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(NUM)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("maximum", 0x226d756d6978616d, 0x3a, 2, IS(NUM)),
+    BARE_ROW("minimum", 0x226d756d696e696d, 0x3a, 3, IS(NUM)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 4, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 5,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_number_schema_type)));
 
-static const struct wire_row ping_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"ping\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_params}),
-};
-static const uint8_t ping_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_ping_request = {
-    .name = "PingRequest",
-    .rows = ping_request_rows,
-    .n_rows = 4,
-    .hash_index = ping_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_ping_request =
+    MESSAGE("PingRequest", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"ping\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_request_params))));
 
-static const struct wire_row primitive_schema_definition_rows[] = {
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t primitive_schema_definition_index[] = {3, 2, 4, 1};
 static const struct wire_variant primitive_schema_definition_variants[] = {
-    {.name = "MultiSelectEnumSchema", .fixed_literal = "\"array\"", .fixed_bit = 3, .message = &mcp_2025_11_25_multi_select_enum_schema},
-    {.name = "TitledSingleSelectEnumSchema", .present = 0x4, .message = &mcp_2025_11_25_titled_single_select_enum_schema},
-    {.name = "LegacyTitledEnumSchema", .present = 0x2, .message = &mcp_2025_11_25_legacy_titled_enum_schema},
-    {.name = "UntitledSingleSelectEnumSchema", .present = 0x1, .message = &mcp_2025_11_25_untitled_single_select_enum_schema},
-    {.name = "LegacyTitledEnumSchema", .present = 0x1, .message = &mcp_2025_11_25_legacy_titled_enum_schema},
-    {.name = "StringSchema", .fixed_literal = "\"string\"", .fixed_bit = 3, .message = &mcp_2025_11_25_string_schema},
-    {.name = "NumberSchema", .fixed_literal = "\"number\"", .fixed_bit = 3, .message = &mcp_2025_11_25_number_schema},
-    {.name = "NumberSchema", .fixed_literal = "\"integer\"", .fixed_bit = 3, .message = &mcp_2025_11_25_number_schema},
-    {.name = "BooleanSchema", .fixed_literal = "\"boolean\"", .fixed_bit = 3, .message = &mcp_2025_06_18_boolean_schema},
+    {.name = "MultiSelectEnumSchema", .fixed_bit = 3, .fixed_literal = "\"array\"",
+     .message = &mcp_2025_11_25_multi_select_enum_schema},
+    {.name = "TitledSingleSelectEnumSchema", .present = 0x4,
+     .message = &mcp_2025_11_25_titled_single_select_enum_schema},
+    {.name = "LegacyTitledEnumSchema", .present = 0x2,
+     .message = &mcp_2025_11_25_legacy_titled_enum_schema},
+    {.name = "UntitledSingleSelectEnumSchema", .present = 0x1,
+     .message = &mcp_2025_11_25_untitled_single_select_enum_schema},
+    {.name = "LegacyTitledEnumSchema", .present = 0x1,
+     .message = &mcp_2025_11_25_legacy_titled_enum_schema},
+    {.name = "StringSchema", .fixed_bit = 3, .fixed_literal = "\"string\"",
+     .message = &mcp_2025_11_25_string_schema},
+    {.name = "NumberSchema", .fixed_bit = 3, .fixed_literal = "\"number\"",
+     .message = &mcp_2025_11_25_number_schema},
+    {.name = "NumberSchema", .fixed_bit = 3, .fixed_literal = "\"integer\"",
+     .message = &mcp_2025_11_25_number_schema},
+    {.name = "BooleanSchema", .fixed_bit = 3, .fixed_literal = "\"boolean\"",
+     .message = &mcp_2025_06_18_boolean_schema},
 };
-const struct wire_message mcp_2025_11_25_primitive_schema_definition = {
-    .name = "PrimitiveSchemaDefinition",
-    .rows = primitive_schema_definition_rows,
-    .n_rows = 4,
-    .hash_index = primitive_schema_definition_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .variants = primitive_schema_definition_variants,
-    .n_variants = 9,
-};
+const struct wire_message mcp_2025_11_25_primitive_schema_definition =
+    UNION("PrimitiveSchemaDefinition", 0, primitive_schema_definition_variants,
+        INDEX(2, 0x5e8885db, 3, 2, 4, 1),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row progress_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/progress\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_progress_notification_params}),
-};
-static const uint8_t progress_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_progress_notification = {
-    .name = "ProgressNotification",
-    .rows = progress_notification_rows,
-    .n_rows = 3,
-    .hash_index = progress_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_progress_notification =
+    MESSAGE("ProgressNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/progress\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_progress_notification_params))));
 
-static const struct wire_row prompt_rows[] = {
-    ROW(mcp_prompt, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_prompt, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_prompt_argument}),
-    ROW(mcp_prompt, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_prompt, icons, "icons", 0x3a22736e6f6369, 0x0, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_prompt, name, "name", 0x3a22656d616e, 0x0, 4, {.kind = WIRE_STR}),
-    ROW(mcp_prompt, title, "title", 0x3a22656c746974, 0x0, 5, {.kind = WIRE_STR}),
-};
-static const uint8_t prompt_index[] = {0, 2, 4, 1, 3, 6, 5, 0};
-const struct wire_message mcp_2025_11_25_prompt = {
-    .name = "Prompt",
-    .rows = prompt_rows,
-    .n_rows = 6,
-    .hash_index = prompt_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 3,
-    .required = 0x10,
-    .size = sizeof(struct mcp_prompt),
-};
+const struct wire_message mcp_2025_11_25_prompt =
+    MESSAGE("Prompt", sizeof(struct mcp_prompt), 0x10, INDEX(3, 0x8116017f, 0, 2, 4, 1, 3, 6, 5,
+        0),
+    ROW(mcp_prompt, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_prompt, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_prompt_argument))),
+    ROW(mcp_prompt, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_prompt, icons, "icons", 0x3a22736e6f6369, 0x0, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_prompt, name, "name", 0x3a22656d616e, 0x0, 4, IS(STR)),
+    ROW(mcp_prompt, title, "title", 0x3a22656c746974, 0x0, 5, IS(STR)));
 
-static const struct wire_row prompt_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/prompts/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t prompt_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_prompt_list_changed_notification = {
-    .name = "PromptListChangedNotification",
-    .rows = prompt_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = prompt_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_prompt_list_changed_notification =
+    MESSAGE("PromptListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/prompts/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row prompt_message_rows[] = {
-    ROW(mcp_prompt_message, content, "content", 0x22746e65746e6f63, 0x3a, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_content_block}),
-    ROW(mcp_prompt_message, role, "role", 0x3a22656c6f72, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t prompt_message_index[] = {2, 1};
-const struct wire_message mcp_2025_11_25_prompt_message = {
-    .name = "PromptMessage",
-    .rows = prompt_message_rows,
-    .n_rows = 2,
-    .hash_index = prompt_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_prompt_message),
-};
+const struct wire_message mcp_2025_11_25_prompt_message =
+    MESSAGE("PromptMessage", sizeof(struct mcp_prompt_message), 0x3, INDEX(1, 0x3c88596d, 2, 1),
+    ROW(mcp_prompt_message, content, "content", 0x22746e65746e6f63, 0x3a, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_content_block))),
+    ROW(mcp_prompt_message, role, "role", 0x3a22656c6f72, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row read_resource_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/read\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_read_resource_request_params}),
-};
-static const uint8_t read_resource_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_read_resource_request = {
-    .name = "ReadResourceRequest",
-    .rows = read_resource_request_rows,
-    .n_rows = 4,
-    .hash_index = read_resource_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_read_resource_request =
+    MESSAGE("ReadResourceRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"resources/read\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_read_resource_request_params))));
 
-static const struct wire_row related_task_metadata_rows[] = {
-    ROW(mcp_related_task_metadata, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t related_task_metadata_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_related_task_metadata = {
-    .name = "RelatedTaskMetadata",
-    .rows = related_task_metadata_rows,
-    .n_rows = 1,
-    .hash_index = related_task_metadata_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_related_task_metadata),
-};
+const struct wire_message mcp_2025_11_25_related_task_metadata =
+    MESSAGE("RelatedTaskMetadata", sizeof(struct mcp_related_task_metadata), 0x1, INDEX(1, 0x1, 1,
+        0),
+    ROW(mcp_related_task_metadata, task_id, "taskId", 0x3a2264496b736174, 0x0, 0, IS(STR)));
 
-static const struct wire_row resource_rows[] = {
-    ROW(mcp_resource, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_resource, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource, icons, "icons", 0x3a22736e6f6369, 0x0, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_resource, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, {.kind = WIRE_STR}),
-    ROW(mcp_resource, name, "name", 0x3a22656d616e, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_resource, size, "size", 0x3a22657a6973, 0x0, 6, {.kind = WIRE_INT}),
-    ROW(mcp_resource, title, "title", 0x3a22656c746974, 0x0, 7, {.kind = WIRE_STR}),
-    ROW(mcp_resource, uri, "uri", 0x3a22697275, 0x0, 8, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_index[] = {0, 9, 5, 0, 4, 3, 0, 0, 6, 0, 1, 2, 8, 0, 0, 7};
-const struct wire_message mcp_2025_11_25_resource = {
-    .name = "Resource",
-    .rows = resource_rows,
-    .n_rows = 9,
-    .hash_index = resource_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 4,
-    .required = 0x120,
-    .size = sizeof(struct mcp_resource),
-};
+const struct wire_message mcp_2025_11_25_resource =
+    MESSAGE("Resource", sizeof(struct mcp_resource), 0x120, INDEX(4, 0x5e8885db, 0, 9, 5, 0, 4, 3,
+        0, 0, 6, 0, 1, 2, 8, 0, 0, 7),
+    ROW(mcp_resource, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_resource, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_resource, icons, "icons", 0x3a22736e6f6369, 0x0, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_resource, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, IS(STR)),
+    ROW(mcp_resource, name, "name", 0x3a22656d616e, 0x0, 5, IS(STR)),
+    ROW(mcp_resource, size, "size", 0x3a22657a6973, 0x0, 6, IS(INT)),
+    ROW(mcp_resource, title, "title", 0x3a22656c746974, 0x0, 7, IS(STR)),
+    ROW(mcp_resource, uri, "uri", 0x3a22697275, 0x0, 8, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_link_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_content_block, description, "description", 0x7470697263736564, 0x3a226e6f69, 4, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, icons, "icons", 0x3a22736e6f6369, 0x0, 5, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, name, "name", 0x3a22656d616e, 0x0, 10, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, size, "size", 0x3a22657a6973, 0x0, 12, {.kind = WIRE_INT}),
-    ROW(mcp_content_block, title, "title", 0x3a22656c746974, 0x0, 15, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"resource_link\""}),
-    ROW(mcp_content_block, uri, "uri", 0x3a22697275, 0x0, 18, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_link_index[] = {4, 0, 2, 10, 0, 0, 6, 0, 0, 9, 3, 5, 1, 7, 8, 0};
-const struct wire_message mcp_2025_11_25_resource_link = {
-    .name = "ResourceLink",
-    .rows = resource_link_rows,
-    .n_rows = 10,
-    .hash_index = resource_link_index,
-    .hash_multiplier = 0xc656dd93,
-    .hash_bits = 4,
-    .required = 0x60400,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_11_25_resource_link =
+    MESSAGE("ResourceLink", sizeof(struct mcp_content_block), 0x60400, INDEX(4, 0xc656dd93, 4, 0,
+        2, 10, 0, 0, 6, 0, 0, 9, 3, 5, 1, 7, 8, 0),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_content_block, description, "description", 0x7470697263736564, 0x3a226e6f69, 4,
+        IS(STR)),
+    ROW(mcp_content_block, icons, "icons", 0x3a22736e6f6369, 0x0, 5,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_content_block, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 9, IS(STR)),
+    ROW(mcp_content_block, name, "name", 0x3a22656d616e, 0x0, 10, IS(STR)),
+    ROW(mcp_content_block, size, "size", 0x3a22657a6973, 0x0, 12, IS(INT)),
+    ROW(mcp_content_block, title, "title", 0x3a22656c746974, 0x0, 15, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"resource_link\"")),
+    ROW(mcp_content_block, uri, "uri", 0x3a22697275, 0x0, 18, IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/resources/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t resource_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_resource_list_changed_notification = {
-    .name = "ResourceListChangedNotification",
-    .rows = resource_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = resource_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_resource_list_changed_notification =
+    MESSAGE("ResourceListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/resources/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row resource_request_params_rows[] = {
-    ROW(mcp_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_request_params_index[] = {1, 2};
-const struct wire_message mcp_2025_11_25_resource_request_params = {
-    .name = "ResourceRequestParams",
-    .rows = resource_request_params_rows,
-    .n_rows = 2,
-    .hash_index = resource_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_resource_request_params),
-};
+const struct wire_message mcp_2025_11_25_resource_request_params =
+    MESSAGE("ResourceRequestParams", sizeof(struct mcp_resource_request_params), 0x2,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 1,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_template_rows[] = {
-    ROW(mcp_resource_template, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_resource_template, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations}),
-    ROW(mcp_resource_template, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, icons, "icons", 0x3a22736e6f6369, 0x0, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_resource_template, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, name, "name", 0x3a22656d616e, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, title, "title", 0x3a22656c746974, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_resource_template, uri_template, "uriTemplate", 0x6c706d6554697275, 0x3a22657461, 7, {.kind = WIRE_STR, .format = WIRE_URI_TEMPLATE}),
-};
-static const uint8_t resource_template_index[] = {6, 7, 1, 4, 5, 3, 2, 8};
-const struct wire_message mcp_2025_11_25_resource_template = {
-    .name = "ResourceTemplate",
-    .rows = resource_template_rows,
-    .n_rows = 8,
-    .hash_index = resource_template_index,
-    .hash_multiplier = 0x62e6ac81,
-    .hash_bits = 3,
-    .required = 0xa0,
-    .size = sizeof(struct mcp_resource_template),
-};
+const struct wire_message mcp_2025_11_25_resource_template =
+    MESSAGE("ResourceTemplate", sizeof(struct mcp_resource_template), 0xa0, INDEX(3, 0x62e6ac81,
+        6, 7, 1, 4, 5, 3, 2, 8),
+    ROW(mcp_resource_template, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_resource_template, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_06_18_annotations))),
+    ROW(mcp_resource_template, description, "description", 0x7470697263736564, 0x3a226e6f69, 2,
+        IS(STR)),
+    ROW(mcp_resource_template, icons, "icons", 0x3a22736e6f6369, 0x0, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_resource_template, mime_type, "mimeType", 0x65707954656d696d, 0x3a22, 4, IS(STR)),
+    ROW(mcp_resource_template, name, "name", 0x3a22656d616e, 0x0, 5, IS(STR)),
+    ROW(mcp_resource_template, title, "title", 0x3a22656c746974, 0x0, 6, IS(STR)),
+    ROW(mcp_resource_template, uri_template, "uriTemplate", 0x6c706d6554697275, 0x3a22657461, 7,
+        IS(STR, .format = WIRE_URI_TEMPLATE)));
 
-static const struct wire_row resource_updated_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/resources/updated\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_updated_notification_params}),
-};
-static const uint8_t resource_updated_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_resource_updated_notification = {
-    .name = "ResourceUpdatedNotification",
-    .rows = resource_updated_notification_rows,
-    .n_rows = 3,
-    .hash_index = resource_updated_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_resource_updated_notification =
+    MESSAGE("ResourceUpdatedNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/resources/updated\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_resource_updated_notification_params))));
 
-static const struct wire_row roots_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/roots/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t roots_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_roots_list_changed_notification = {
-    .name = "RootsListChangedNotification",
-    .rows = roots_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = roots_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_roots_list_changed_notification =
+    MESSAGE("RootsListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/roots/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row sampling_message_rows[] = {
-    ROW(mcp_sampling_message, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .of.message = &mcp_2025_11_25_sampling_message_content_block}),
-    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t sampling_message_index[] = {1, 3, 2, 0};
-const struct wire_message mcp_2025_11_25_sampling_message = {
-    .name = "SamplingMessage",
-    .rows = sampling_message_rows,
-    .n_rows = 3,
-    .hash_index = sampling_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x6,
-    .size = sizeof(struct mcp_sampling_message),
-};
+const struct wire_message mcp_2025_11_25_sampling_message =
+    MESSAGE("SamplingMessage", sizeof(struct mcp_sampling_message), 0x6, INDEX(2, 0x3c88596d, 1,
+        3, 2, 0),
+    ROW(mcp_sampling_message, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, OF(mcp_2025_11_25_sampling_message_content_block))),
+    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row sampling_message_content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t sampling_message_content_block_index[] = {1, 0};
 static const struct wire_variant sampling_message_content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_06_18_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_06_18_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_06_18_audio_content},
-    {.name = "ToolUseContent", .fixed_literal = "\"tool_use\"", .fixed_bit = 0, .kind = 6,
+    {.name = "ToolUseContent", .fixed_bit = 0, .fixed_literal = "\"tool_use\"", .kind = 6,
      .message = &mcp_2025_11_25_tool_use_content},
-    {.name = "ToolResultContent", .fixed_literal = "\"tool_result\"", .fixed_bit = 0, .kind = 7,
+    {.name = "ToolResultContent", .fixed_bit = 0, .fixed_literal = "\"tool_result\"", .kind = 7,
      .message = &mcp_2025_11_25_tool_result_content},
 };
-const struct wire_message mcp_2025_11_25_sampling_message_content_block = {
-    .name = "SamplingMessageContentBlock",
-    .rows = sampling_message_content_block_rows,
-    .n_rows = 1,
-    .hash_index = sampling_message_content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = sampling_message_content_block_variants,
-    .n_variants = 5,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_11_25_sampling_message_content_block =
+    UNION("SamplingMessageContentBlock", sizeof(struct mcp_content_block),
+        sampling_message_content_block_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row server_capabilities_rows[] = {
-    ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_prompts}),
-    ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_resources}),
-    ROW(mcp_server_capabilities, tasks, "tasks", 0x3a22736b736174, 0x0, 6, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_server_capabilities_tasks}),
-    ROW(mcp_server_capabilities, tools, "tools", 0x3a22736c6f6f74, 0x0, 7, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_tools}),
-};
-static const uint8_t server_capabilities_index[] = {6, 2, 7, 3, 0, 4, 5, 1};
-const struct wire_message mcp_2025_11_25_server_capabilities = {
-    .name = "ServerCapabilities",
-    .rows = server_capabilities_rows,
-    .n_rows = 7,
-    .hash_index = server_capabilities_index,
-    .hash_multiplier = 0x6a68ca49,
-    .hash_bits = 3,
-    .size = sizeof(struct mcp_server_capabilities),
-};
+const struct wire_message mcp_2025_11_25_server_capabilities =
+    MESSAGE("ServerCapabilities", sizeof(struct mcp_server_capabilities), 0x0,
+        INDEX(3, 0x6a68ca49, 6, 2, 7, 3, 0, 4, 5, 1),
+    ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_prompts))),
+    ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_resources))),
+    ROW(mcp_server_capabilities, tasks, "tasks", 0x3a22736b736174, 0x0, 6,
+        IS(OBJECT, OF(mcp_2025_11_25_server_capabilities_tasks))),
+    ROW(mcp_server_capabilities, tools, "tools", 0x3a22736c6f6f74, 0x0, 7,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_tools))));
 
-static const struct wire_row server_capabilities_tasks_rows[] = {
-    ROW(mcp_server_capabilities_tasks, cancel, "cancel", 0x3a226c65636e6163, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities_tasks, list, "list", 0x3a227473696c, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_server_capabilities_tasks, requests, "requests", 0x7374736575716572, 0x3a22, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_server_capabilities_tasks_requests}),
-};
-static const uint8_t server_capabilities_tasks_index[] = {1, 3, 2, 0};
-const struct wire_message mcp_2025_11_25_server_capabilities_tasks = {
-    .name = "ServerCapabilitiesTasks",
-    .rows = server_capabilities_tasks_rows,
-    .n_rows = 3,
-    .hash_index = server_capabilities_tasks_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_server_capabilities_tasks),
-};
+const struct wire_message mcp_2025_11_25_server_capabilities_tasks =
+    MESSAGE("ServerCapabilitiesTasks", sizeof(struct mcp_server_capabilities_tasks), 0x0,
+        INDEX(2, 0x1, 1, 3, 2, 0),
+    ROW(mcp_server_capabilities_tasks, cancel, "cancel", 0x3a226c65636e6163, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities_tasks, list, "list", 0x3a227473696c, 0x0, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_server_capabilities_tasks, requests, "requests", 0x7374736575716572, 0x3a22, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_server_capabilities_tasks_requests))));
 
-static const struct wire_row server_capabilities_tasks_requests_rows[] = {
-    ROW(mcp_server_capabilities_tasks_requests, tools, "tools", 0x3a22736c6f6f74, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_server_capabilities_tasks_requests_tools}),
-};
-static const uint8_t server_capabilities_tasks_requests_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_server_capabilities_tasks_requests = {
-    .name = "ServerCapabilitiesTasksRequests",
-    .rows = server_capabilities_tasks_requests_rows,
-    .n_rows = 1,
-    .hash_index = server_capabilities_tasks_requests_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_server_capabilities_tasks_requests),
-};
+const struct wire_message mcp_2025_11_25_server_capabilities_tasks_requests =
+    MESSAGE("ServerCapabilitiesTasksRequests",
+        sizeof(struct mcp_server_capabilities_tasks_requests), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_server_capabilities_tasks_requests, tools, "tools", 0x3a22736c6f6f74, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_server_capabilities_tasks_requests_tools))));
 
-static const struct wire_row server_capabilities_tasks_requests_tools_rows[] = {
-    ROW(mcp_server_capabilities_tasks_requests_tools, call, "call", 0x3a226c6c6163, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-};
-static const uint8_t server_capabilities_tasks_requests_tools_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_server_capabilities_tasks_requests_tools = {
-    .name = "ServerCapabilitiesTasksRequestsTools",
-    .rows = server_capabilities_tasks_requests_tools_rows,
-    .n_rows = 1,
-    .hash_index = server_capabilities_tasks_requests_tools_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_server_capabilities_tasks_requests_tools),
-};
+const struct wire_message mcp_2025_11_25_server_capabilities_tasks_requests_tools =
+    MESSAGE("ServerCapabilitiesTasksRequestsTools",
+        sizeof(struct mcp_server_capabilities_tasks_requests_tools), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_server_capabilities_tasks_requests_tools, call, "call", 0x3a226c6c6163, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)));
 
-static const struct wire_row set_level_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"logging/setLevel\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_set_level_request_params}),
-};
-static const uint8_t set_level_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_set_level_request = {
-    .name = "SetLevelRequest",
-    .rows = set_level_request_rows,
-    .n_rows = 4,
-    .hash_index = set_level_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_set_level_request =
+    MESSAGE("SetLevelRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"logging/setLevel\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_set_level_request_params))));
 
-static const struct wire_row single_select_enum_schema_rows[] = {
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t single_select_enum_schema_index[] = {3, 2, 4, 1};
 static const struct wire_variant single_select_enum_schema_variants[] = {
-    {.name = "TitledSingleSelectEnumSchema", .present = 0x4, .message = &mcp_2025_11_25_titled_single_select_enum_schema},
-    {.name = "UntitledSingleSelectEnumSchema", .present = 0x1, .message = &mcp_2025_11_25_untitled_single_select_enum_schema},
+    {.name = "TitledSingleSelectEnumSchema", .present = 0x4,
+     .message = &mcp_2025_11_25_titled_single_select_enum_schema},
+    {.name = "UntitledSingleSelectEnumSchema", .present = 0x1,
+     .message = &mcp_2025_11_25_untitled_single_select_enum_schema},
 };
-const struct wire_message mcp_2025_11_25_single_select_enum_schema = {
-    .name = "SingleSelectEnumSchema",
-    .rows = single_select_enum_schema_rows,
-    .n_rows = 4,
-    .hash_index = single_select_enum_schema_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .variants = single_select_enum_schema_variants,
-    .n_variants = 2,
-};
+const struct wire_message mcp_2025_11_25_single_select_enum_schema =
+    UNION("SingleSelectEnumSchema", 0, single_select_enum_schema_variants, INDEX(2, 0x5e8885db, 3,
+        2, 4, 1),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("enumNames", 0x656d614e6d756e65, 0x3a2273, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row string_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("format", 0x3a2274616d726f66, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_string_schema_format}),
-    BARE_ROW("maxLength", 0x74676e654c78616d, 0x3a2268, 3, {.kind = WIRE_INT}),
-    BARE_ROW("minLength", 0x74676e654c6e696d, 0x3a2268, 4, {.kind = WIRE_INT}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 6, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t string_schema_index[] = {0, 6, 1, 7, 4, 3, 5, 2};
-const struct wire_message mcp_2025_11_25_string_schema = {
-    .name = "StringSchema",
-    .rows = string_schema_rows,
-    .n_rows = 7,
-    .hash_index = string_schema_index,
-    .hash_multiplier = 0x68ee73,
-    .hash_bits = 3,
-    .required = 0x40,
-};
+const struct wire_message mcp_2025_11_25_string_schema =
+    MESSAGE("StringSchema", 0, 0x40, INDEX(3, 0x68ee73, 0, 6, 1, 7, 4, 3, 5, 2),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("format", 0x3a2274616d726f66, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_string_schema_format)),
+    BARE_ROW("maxLength", 0x74676e654c78616d, 0x3a2268, 3, IS(INT)),
+    BARE_ROW("minLength", 0x74676e654c6e696d, 0x3a2268, 4, IS(INT)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 6, IS(CONST, .of.literal = "\"string\"")));
 
-static const struct wire_row subscribe_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/subscribe\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_subscribe_request_params}),
-};
-static const uint8_t subscribe_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_subscribe_request = {
-    .name = "SubscribeRequest",
-    .rows = subscribe_request_rows,
-    .n_rows = 4,
-    .hash_index = subscribe_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_subscribe_request =
+    MESSAGE("SubscribeRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"resources/subscribe\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_subscribe_request_params))));
 
-static const struct wire_row task_rows[] = {
-    ROW(mcp_task, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 0, {.kind = WIRE_STR}),
-    ROW(mcp_task, last_updated_at, "lastUpdatedAt", 0x616470557473616c, 0x3a227441646574, 1, {.kind = WIRE_STR}),
-    ROW(mcp_task, poll_interval, "pollInterval", 0x65746e496c6c6f70, 0x3a226c617672, 2, {.kind = WIRE_INT}),
-    ROW(mcp_task, status, "status", 0x3a22737574617473, 0x0, 3, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_task_status}),
-    ROW(mcp_task, status_message, "statusMessage", 0x654d737574617473, 0x3a226567617373, 4, {.kind = WIRE_STR}),
-    ROW(mcp_task, task_id, "taskId", 0x3a2264496b736174, 0x0, 5, {.kind = WIRE_STR}),
-    ROW(mcp_task, ttl, "ttl", 0x3a226c7474, 0x0, 6, {.kind = WIRE_RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER}),
-};
-static const uint8_t task_index[] = {1, 6, 0, 4, 5, 2, 7, 3};
-const struct wire_message mcp_2025_11_25_task = {
-    .name = "Task",
-    .rows = task_rows,
-    .n_rows = 7,
-    .hash_index = task_index,
-    .hash_multiplier = 0x62449e85,
-    .hash_bits = 3,
-    .required = 0x6b,
-    .size = sizeof(struct mcp_task),
-};
+const struct wire_message mcp_2025_11_25_task =
+    MESSAGE("Task", sizeof(struct mcp_task), 0x6b, INDEX(3, 0x62449e85, 1, 6, 0, 4, 5, 2, 7, 3),
+    ROW(mcp_task, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 0, IS(STR)),
+    ROW(mcp_task, last_updated_at, "lastUpdatedAt", 0x616470557473616c, 0x3a227441646574, 1,
+        IS(STR)),
+    ROW(mcp_task, poll_interval, "pollInterval", 0x65746e496c6c6f70, 0x3a226c617672, 2, IS(INT)),
+    ROW(mcp_task, status, "status", 0x3a22737574617473, 0x0, 3,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_task_status)),
+    ROW(mcp_task, status_message, "statusMessage", 0x654d737574617473, 0x3a226567617373, 4,
+        IS(STR)),
+    ROW(mcp_task, task_id, "taskId", 0x3a2264496b736174, 0x0, 5, IS(STR)),
+    ROW(mcp_task, ttl, "ttl", 0x3a226c7474, 0x0, 6,
+        IS(RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER)));
 
-static const struct wire_row task_augmented_request_params_rows[] = {
-    ROW(mcp_task_augmented_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_meta_object}),
-    ROW(mcp_task_augmented_request_params, task, "task", 0x3a226b736174, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_metadata}),
-};
-static const uint8_t task_augmented_request_params_index[] = {2, 1};
-const struct wire_message mcp_2025_11_25_task_augmented_request_params = {
-    .name = "TaskAugmentedRequestParams",
-    .rows = task_augmented_request_params_rows,
-    .n_rows = 2,
-    .hash_index = task_augmented_request_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_task_augmented_request_params),
-};
+const struct wire_message mcp_2025_11_25_task_augmented_request_params =
+    MESSAGE("TaskAugmentedRequestParams", sizeof(struct mcp_task_augmented_request_params), 0x0,
+        INDEX(1, 0x5e8885db, 2, 1),
+    ROW(mcp_task_augmented_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_03_26_request_meta_object))),
+    ROW(mcp_task_augmented_request_params, task, "task", 0x3a226b736174, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_11_25_task_metadata))));
 
-static const struct wire_row task_metadata_rows[] = {
-    ROW(mcp_task_metadata, ttl, "ttl", 0x3a226c7474, 0x0, 0, {.kind = WIRE_INT}),
-};
-static const uint8_t task_metadata_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_task_metadata = {
-    .name = "TaskMetadata",
-    .rows = task_metadata_rows,
-    .n_rows = 1,
-    .hash_index = task_metadata_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_task_metadata),
-};
+const struct wire_message mcp_2025_11_25_task_metadata =
+    MESSAGE("TaskMetadata", sizeof(struct mcp_task_metadata), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_task_metadata, ttl, "ttl", 0x3a226c7474, 0x0, 0, IS(INT)));
 
-static const struct wire_row task_status_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/tasks/status\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_status_notification_params}),
-};
-static const uint8_t task_status_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_task_status_notification = {
-    .name = "TaskStatusNotification",
-    .rows = task_status_notification_rows,
-    .n_rows = 3,
-    .hash_index = task_status_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_task_status_notification =
+    MESSAGE("TaskStatusNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/tasks/status\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_task_status_notification_params))));
 
-static const struct wire_row task_status_notification_params_rows[] = {
-    ROW(mcp_task_status_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_task_status_notification_params, created_at, "createdAt", 0x4164657461657263, 0x3a2274, 1, {.kind = WIRE_STR}),
-    ROW(mcp_task_status_notification_params, last_updated_at, "lastUpdatedAt", 0x616470557473616c, 0x3a227441646574, 2, {.kind = WIRE_STR}),
-    ROW(mcp_task_status_notification_params, poll_interval, "pollInterval", 0x65746e496c6c6f70, 0x3a226c617672, 3, {.kind = WIRE_INT}),
-    ROW(mcp_task_status_notification_params, status, "status", 0x3a22737574617473, 0x0, 4, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_task_status}),
-    ROW(mcp_task_status_notification_params, status_message, "statusMessage", 0x654d737574617473, 0x3a226567617373, 5, {.kind = WIRE_STR}),
-    ROW(mcp_task_status_notification_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_task_status_notification_params, ttl, "ttl", 0x3a226c7474, 0x0, 7, {.kind = WIRE_RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER}),
-};
-static const uint8_t task_status_notification_params_index[] = {4, 5, 6, 1, 8, 7, 3, 2};
-const struct wire_message mcp_2025_11_25_task_status_notification_params = {
-    .name = "TaskStatusNotificationParams",
-    .rows = task_status_notification_params_rows,
-    .n_rows = 8,
-    .hash_index = task_status_notification_params_index,
-    .hash_multiplier = 0x2c492443,
-    .hash_bits = 3,
-    .required = 0xd6,
-    .size = sizeof(struct mcp_task_status_notification_params),
-};
+const struct wire_message mcp_2025_11_25_task_status_notification_params =
+    MESSAGE("TaskStatusNotificationParams", sizeof(struct mcp_task_status_notification_params),
+        0xd6, INDEX(3, 0x2c492443, 4, 5, 6, 1, 8, 7, 3, 2),
+    ROW(mcp_task_status_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_task_status_notification_params, created_at, "createdAt",
+        0x4164657461657263, 0x3a2274, 1, IS(STR)),
+    ROW(mcp_task_status_notification_params, last_updated_at, "lastUpdatedAt",
+        0x616470557473616c, 0x3a227441646574, 2, IS(STR)),
+    ROW(mcp_task_status_notification_params, poll_interval, "pollInterval",
+        0x65746e496c6c6f70, 0x3a226c617672, 3, IS(INT)),
+    ROW(mcp_task_status_notification_params, status, "status", 0x3a22737574617473, 0x0, 4,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_task_status)),
+    ROW(mcp_task_status_notification_params, status_message, "statusMessage",
+        0x654d737574617473, 0x3a226567617373, 5, IS(STR)),
+    ROW(mcp_task_status_notification_params, task_id, "taskId", 0x3a2264496b736174, 0x0, 6,
+        IS(STR)),
+    ROW(mcp_task_status_notification_params, ttl, "ttl", 0x3a226c7474, 0x0, 7,
+        IS(RAW, .types = WIRE_T_NULL | WIRE_T_INTEGER)));
 
-static const struct wire_row titled_multi_select_enum_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("items", 0x3a22736d657469, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_titled_multi_select_enum_schema_items}),
-    BARE_ROW("maxItems", 0x736d65744978616d, 0x3a22, 3, {.kind = WIRE_INT}),
-    BARE_ROW("minItems", 0x736d6574496e696d, 0x3a22, 4, {.kind = WIRE_INT}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 6, {.kind = WIRE_CONST, .of.literal = "\"array\""}),
-};
-static const uint8_t titled_multi_select_enum_schema_index[] = {2, 4, 0, 6, 3, 7, 1, 5};
-const struct wire_message mcp_2025_11_25_titled_multi_select_enum_schema = {
-    .name = "TitledMultiSelectEnumSchema",
-    .rows = titled_multi_select_enum_schema_rows,
-    .n_rows = 7,
-    .hash_index = titled_multi_select_enum_schema_index,
-    .hash_multiplier = 0xdf30570b,
-    .hash_bits = 3,
-    .required = 0x44,
-};
+const struct wire_message mcp_2025_11_25_titled_multi_select_enum_schema =
+    MESSAGE("TitledMultiSelectEnumSchema", 0, 0x44, INDEX(3, 0xdf30570b, 2, 4, 0, 6, 3, 7, 1, 5),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("items", 0x3a22736d657469, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_titled_multi_select_enum_schema_items))),
+    BARE_ROW("maxItems", 0x736d65744978616d, 0x3a22, 3, IS(INT)),
+    BARE_ROW("minItems", 0x736d6574496e696d, 0x3a22, 4, IS(INT)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 6, IS(CONST, .of.literal = "\"array\"")));
 
-static const struct wire_row titled_multi_select_enum_schema_items_rows[] = {
-    BARE_ROW("anyOf", 0x3a22664f796e61, 0x0, 0, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_titled_multi_select_enum_schema_items_any_of}),
-};
-static const uint8_t titled_multi_select_enum_schema_items_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_titled_multi_select_enum_schema_items = {
-    .name = "TitledMultiSelectEnumSchemaItems",
-    .rows = titled_multi_select_enum_schema_items_rows,
-    .n_rows = 1,
-    .hash_index = titled_multi_select_enum_schema_items_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_11_25_titled_multi_select_enum_schema_items =
+    MESSAGE("TitledMultiSelectEnumSchemaItems", 0, 0x1, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("anyOf", 0x3a22664f796e61, 0x0, 0,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_titled_multi_select_enum_schema_items_any_of))));
 
-static const struct wire_row titled_multi_select_enum_schema_items_any_of_rows[] = {
-    BARE_ROW("const", 0x3a2274736e6f63, 0x0, 0, {.kind = WIRE_STR}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t titled_multi_select_enum_schema_items_any_of_index[] = {2, 1};
-const struct wire_message mcp_2025_11_25_titled_multi_select_enum_schema_items_any_of = {
-    .name = "TitledMultiSelectEnumSchemaItemsAnyOf",
-    .rows = titled_multi_select_enum_schema_items_any_of_rows,
-    .n_rows = 2,
-    .hash_index = titled_multi_select_enum_schema_items_any_of_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_titled_multi_select_enum_schema_items_any_of =
+    MESSAGE("TitledMultiSelectEnumSchemaItemsAnyOf", 0, 0x3, INDEX(1, 0x1, 2, 1),
+    BARE_ROW("const", 0x3a2274736e6f63, 0x0, 0, IS(STR)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 1, IS(STR)));
 
-static const struct wire_row titled_single_select_enum_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_titled_single_select_enum_schema_one_of}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 4, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t titled_single_select_enum_schema_index[] = {0, 5, 2, 3, 1, 4, 0, 0};
-const struct wire_message mcp_2025_11_25_titled_single_select_enum_schema = {
-    .name = "TitledSingleSelectEnumSchema",
-    .rows = titled_single_select_enum_schema_rows,
-    .n_rows = 5,
-    .hash_index = titled_single_select_enum_schema_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 3,
-    .required = 0x14,
-};
+const struct wire_message mcp_2025_11_25_titled_single_select_enum_schema =
+    MESSAGE("TitledSingleSelectEnumSchema", 0, 0x14, INDEX(3, 0x3c88596d, 0, 5, 2, 3, 1, 4, 0, 0),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("oneOf", 0x3a22664f656e6f, 0x0, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_titled_single_select_enum_schema_one_of))),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 4, IS(CONST, .of.literal = "\"string\"")));
 
-static const struct wire_row titled_single_select_enum_schema_one_of_rows[] = {
-    BARE_ROW("const", 0x3a2274736e6f63, 0x0, 0, {.kind = WIRE_STR}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t titled_single_select_enum_schema_one_of_index[] = {2, 1};
-const struct wire_message mcp_2025_11_25_titled_single_select_enum_schema_one_of = {
-    .name = "TitledSingleSelectEnumSchemaOneOf",
-    .rows = titled_single_select_enum_schema_one_of_rows,
-    .n_rows = 2,
-    .hash_index = titled_single_select_enum_schema_one_of_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_titled_single_select_enum_schema_one_of =
+    MESSAGE("TitledSingleSelectEnumSchemaOneOf", 0, 0x3, INDEX(1, 0x1, 2, 1),
+    BARE_ROW("const", 0x3a2274736e6f63, 0x0, 0, IS(STR)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 1, IS(STR)));
 
-static const struct wire_row tool_rows[] = {
-    ROW(mcp_tool, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations}),
-    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_tool, execution, "execution", 0x6f69747563657865, 0x3a226e, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_execution}),
-    ROW(mcp_tool, icons, "icons", 0x3a22736e6f6369, 0x0, 4, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_tool_input_schema}),
-    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_tool, output_schema, "outputSchema", 0x635374757074756f, 0x3a22616d6568, 7, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_tool_output_schema}),
-    ROW(mcp_tool, title, "title", 0x3a22656c746974, 0x0, 8, {.kind = WIRE_STR}),
-};
-static const uint8_t tool_index[] = {5, 4, 2, 0, 0, 6, 7, 0, 0, 0, 3, 0, 1, 8, 9, 0};
-const struct wire_message mcp_2025_11_25_tool = {
-    .name = "Tool",
-    .rows = tool_rows,
-    .n_rows = 9,
-    .hash_index = tool_index,
-    .hash_multiplier = 0xc656dd93,
-    .hash_bits = 4,
-    .required = 0x60,
-    .size = sizeof(struct mcp_tool),
-};
+const struct wire_message mcp_2025_11_25_tool =
+    MESSAGE("Tool", sizeof(struct mcp_tool), 0x60, INDEX(4, 0xc656dd93, 5, 4, 2, 0, 0, 6, 7, 0, 0,
+        0, 3, 0, 1, 8, 9, 0),
+    ROW(mcp_tool, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_tool_annotations))),
+    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_tool, execution, "execution", 0x6f69747563657865, 0x3a226e, 3,
+        IS(OBJECT, OF(mcp_2025_11_25_tool_execution))),
+    ROW(mcp_tool, icons, "icons", 0x3a22736e6f6369, 0x0, 4,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_11_25_tool_input_schema))),
+    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, IS(STR)),
+    ROW(mcp_tool, output_schema, "outputSchema", 0x635374757074756f, 0x3a22616d6568, 7,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_11_25_tool_output_schema))),
+    ROW(mcp_tool, title, "title", 0x3a22656c746974, 0x0, 8, IS(STR)));
 
-static const struct wire_row tool_choice_rows[] = {
-    ROW(mcp_tool_choice, mode, "mode", 0x3a2265646f6d, 0x0, 0, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_tool_choice_mode}),
-};
-static const uint8_t tool_choice_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_tool_choice = {
-    .name = "ToolChoice",
-    .rows = tool_choice_rows,
-    .n_rows = 1,
-    .hash_index = tool_choice_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_tool_choice),
-};
+const struct wire_message mcp_2025_11_25_tool_choice =
+    MESSAGE("ToolChoice", sizeof(struct mcp_tool_choice), 0x0, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_tool_choice, mode, "mode", 0x3a2265646f6d, 0x0, 0,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_tool_choice_mode)));
 
-static const struct wire_row tool_execution_rows[] = {
-    ROW(mcp_tool_execution, task_support, "taskSupport", 0x707075536b736174, 0x3a2274726f, 0, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_task_support}),
-};
-static const uint8_t tool_execution_index[] = {1, 0};
-const struct wire_message mcp_2025_11_25_tool_execution = {
-    .name = "ToolExecution",
-    .rows = tool_execution_rows,
-    .n_rows = 1,
-    .hash_index = tool_execution_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_tool_execution),
-};
+const struct wire_message mcp_2025_11_25_tool_execution =
+    MESSAGE("ToolExecution", sizeof(struct mcp_tool_execution), 0x0, INDEX(1, 0x1, 1, 0),
+    ROW(mcp_tool_execution, task_support, "taskSupport", 0x707075536b736174, 0x3a2274726f, 0,
+        IS(ENUM, .of.choices = &mcp_2025_11_25_task_support)));
 
-static const struct wire_row tool_input_schema_rows[] = {
-    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    BARE_ROW("required", 0x6465726975716572, 0x3a22, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t tool_input_schema_index[] = {4, 1, 2, 3};
-const struct wire_message mcp_2025_11_25_tool_input_schema = {
-    .name = "ToolInputSchema",
-    .rows = tool_input_schema_rows,
-    .n_rows = 4,
-    .hash_index = tool_input_schema_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x8,
-};
+const struct wire_message mcp_2025_11_25_tool_input_schema =
+    MESSAGE("ToolInputSchema", 0, 0x8, INDEX(2, 0x8116017f, 4, 1, 2, 3),
+    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, IS(STR)),
+    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    BARE_ROW("required", 0x6465726975716572, 0x3a22, 2, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(CONST, .of.literal = "\"object\"")));
 
-static const struct wire_row tool_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/tools/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params}),
-};
-static const uint8_t tool_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_tool_list_changed_notification = {
-    .name = "ToolListChangedNotification",
-    .rows = tool_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = tool_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_tool_list_changed_notification =
+    MESSAGE("ToolListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/tools/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_03_26_notification_params))));
 
-static const struct wire_row tool_output_schema_rows[] = {
-    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT}),
-    BARE_ROW("required", 0x6465726975716572, 0x3a22, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t tool_output_schema_index[] = {4, 1, 2, 3};
-const struct wire_message mcp_2025_11_25_tool_output_schema = {
-    .name = "ToolOutputSchema",
-    .rows = tool_output_schema_rows,
-    .n_rows = 4,
-    .hash_index = tool_output_schema_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .required = 0x8,
-};
+const struct wire_message mcp_2025_11_25_tool_output_schema =
+    MESSAGE("ToolOutputSchema", 0, 0x8, INDEX(2, 0x8116017f, 4, 1, 2, 3),
+    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, IS(STR)),
+    BARE_ROW("properties", 0x69747265706f7270, 0x3a227365, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
+    BARE_ROW("required", 0x6465726975716572, 0x3a22, 2, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 3, IS(CONST, .of.literal = "\"object\"")));
 
-static const struct wire_row tool_result_content_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, content, "content", 0x22746e65746e6f63, 0x3a, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_content_block}),
-    ROW(mcp_content_block, is_error, "isError", 0x22726f7272457369, 0x3a, 8, {.kind = WIRE_BOOL}),
-    ROW(mcp_content_block, structured_content, "structuredContent", 0x7275746375727473, 0x6e65746e6f436465, 13, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, tool_use_id, "toolUseId", 0x496573556c6f6f74, 0x3a2264, 16, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"tool_result\""}),
-};
-static const uint8_t tool_result_content_index[] = {4, 0, 2, 5, 6, 0, 3, 1};
-const struct wire_message mcp_2025_11_25_tool_result_content = {
-    .name = "ToolResultContent",
-    .rows = tool_result_content_rows,
-    .n_rows = 6,
-    .hash_index = tool_result_content_index,
-    .hash_multiplier = 0xb4733ac5,
-    .hash_bits = 3,
-    .required = 0x30004,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_11_25_tool_result_content =
+    MESSAGE("ToolResultContent", sizeof(struct mcp_content_block), 0x30004, INDEX(3, 0xb4733ac5,
+        4, 0, 2, 5, 6, 0, 3, 1),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, content, "content", 0x22746e65746e6f63, 0x3a, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_content_block))),
+    ROW(mcp_content_block, is_error, "isError", 0x22726f7272457369, 0x3a, 8, IS(BOOL)),
+    ROW(mcp_content_block, structured_content, "structuredContent",
+        0x7275746375727473, 0x6e65746e6f436465, 13, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, tool_use_id, "toolUseId", 0x496573556c6f6f74, 0x3a2264, 16, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"tool_result\"")));
 
-static const struct wire_row tool_use_content_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, id, "id", 0x3a226469, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_content_block, input, "input", 0x3a227475706e69, 0x0, 7, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, name, "name", 0x3a22656d616e, 0x0, 10, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"tool_use\""}),
-};
-static const uint8_t tool_use_content_index[] = {0, 1, 4, 5, 0, 2, 0, 3};
-const struct wire_message mcp_2025_11_25_tool_use_content = {
-    .name = "ToolUseContent",
-    .rows = tool_use_content_rows,
-    .n_rows = 5,
-    .hash_index = tool_use_content_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 3,
-    .required = 0x204c0,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2025_11_25_tool_use_content =
+    MESSAGE("ToolUseContent", sizeof(struct mcp_content_block), 0x204c0, INDEX(3, 0x8e625fc9, 0,
+        1, 4, 5, 0, 2, 0, 3),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, id, "id", 0x3a226469, 0x0, 6, IS(STR)),
+    ROW(mcp_content_block, input, "input", 0x3a227475706e69, 0x0, 7,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, name, "name", 0x3a22656d616e, 0x0, 10, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"tool_use\"")));
 
-static const struct wire_row url_elicitation_required_error_rows[] = {
-    BARE_ROW("error", 0x3a22726f727265, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_url_elicitation_required_error_error}),
-    BARE_ROW("id", 0x3a226469, 0x0, 1, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-};
-static const uint8_t url_elicitation_required_error_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2025_11_25_url_elicitation_required_error = {
-    .name = "URLElicitationRequiredError",
-    .rows = url_elicitation_required_error_rows,
-    .n_rows = 3,
-    .hash_index = url_elicitation_required_error_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2025_11_25_url_elicitation_required_error =
+    MESSAGE("URLElicitationRequiredError", 0, 0x5, INDEX(2, 0x5e98c13f, 3, 2, 0, 1),
+    BARE_ROW("error", 0x3a22726f727265, 0x0, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_url_elicitation_required_error_error))),
+    BARE_ROW("id", 0x3a226469, 0x0, 1, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, IS(CONST, .of.literal = "\"2.0\"")));
 
-static const struct wire_row url_elicitation_required_error_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32042"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_url_elicitation_required_error_error_data}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t url_elicitation_required_error_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2025_11_25_url_elicitation_required_error_error = {
-    .name = "URLElicitationRequiredErrorError",
-    .rows = url_elicitation_required_error_error_rows,
-    .n_rows = 3,
-    .hash_index = url_elicitation_required_error_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2025_11_25_url_elicitation_required_error_error =
+    MESSAGE("URLElicitationRequiredErrorError", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32042")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1,
+        IS(OBJECT, OF(mcp_2025_11_25_url_elicitation_required_error_error_data))),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row url_elicitation_required_error_error_data_rows[] = {
-    BARE_ROW("elicitations", 0x7461746963696c65, 0x3a22736e6f69, 0, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_elicit_request_url_params}),
-};
-static const uint8_t url_elicitation_required_error_error_data_index[] = {0, 1};
-const struct wire_message mcp_2025_11_25_url_elicitation_required_error_error_data = {
-    .name = "URLElicitationRequiredErrorErrorData",
-    .rows = url_elicitation_required_error_error_data_rows,
-    .n_rows = 1,
-    .hash_index = url_elicitation_required_error_error_data_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2025_11_25_url_elicitation_required_error_error_data =
+    MESSAGE("URLElicitationRequiredErrorErrorData", 0, 0x1, INDEX(1, 0x1, 0, 1),
+    BARE_ROW("elicitations", 0x7461746963696c65, 0x3a22736e6f69, 0,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_elicit_request_url_params))));
 
-static const struct wire_row unsubscribe_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/unsubscribe\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_unsubscribe_request_params}),
-};
-static const uint8_t unsubscribe_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2025_11_25_unsubscribe_request = {
-    .name = "UnsubscribeRequest",
-    .rows = unsubscribe_request_rows,
-    .n_rows = 4,
-    .hash_index = unsubscribe_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2025_11_25_unsubscribe_request =
+    MESSAGE("UnsubscribeRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"resources/unsubscribe\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_03_26_unsubscribe_request_params))));
 
-static const struct wire_row untitled_multi_select_enum_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("items", 0x3a22736d657469, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_untitled_multi_select_enum_schema_items}),
-    BARE_ROW("maxItems", 0x736d65744978616d, 0x3a22, 3, {.kind = WIRE_INT}),
-    BARE_ROW("minItems", 0x736d6574496e696d, 0x3a22, 4, {.kind = WIRE_INT}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 6, {.kind = WIRE_CONST, .of.literal = "\"array\""}),
-};
-static const uint8_t untitled_multi_select_enum_schema_index[] = {2, 4, 0, 6, 3, 7, 1, 5};
-const struct wire_message mcp_2025_11_25_untitled_multi_select_enum_schema = {
-    .name = "UntitledMultiSelectEnumSchema",
-    .rows = untitled_multi_select_enum_schema_rows,
-    .n_rows = 7,
-    .hash_index = untitled_multi_select_enum_schema_index,
-    .hash_multiplier = 0xdf30570b,
-    .hash_bits = 3,
-    .required = 0x44,
-};
+const struct wire_message mcp_2025_11_25_untitled_multi_select_enum_schema =
+    MESSAGE("UntitledMultiSelectEnumSchema", 0, 0x44, INDEX(3, 0xdf30570b, 2, 4, 0, 6, 3, 7, 1,
+        5),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("items", 0x3a22736d657469, 0x0, 2,
+        IS(OBJECT, OF(mcp_2025_11_25_untitled_multi_select_enum_schema_items))),
+    BARE_ROW("maxItems", 0x736d65744978616d, 0x3a22, 3, IS(INT)),
+    BARE_ROW("minItems", 0x736d6574496e696d, 0x3a22, 4, IS(INT)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 5, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 6, IS(CONST, .of.literal = "\"array\"")));
 
-static const struct wire_row untitled_multi_select_enum_schema_items_rows[] = {
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t untitled_multi_select_enum_schema_items_index[] = {2, 1};
-const struct wire_message mcp_2025_11_25_untitled_multi_select_enum_schema_items = {
-    .name = "UntitledMultiSelectEnumSchemaItems",
-    .rows = untitled_multi_select_enum_schema_items_rows,
-    .n_rows = 2,
-    .hash_index = untitled_multi_select_enum_schema_items_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2025_11_25_untitled_multi_select_enum_schema_items =
+    MESSAGE("UntitledMultiSelectEnumSchemaItems", 0, 0x3, INDEX(1, 0x8116017f, 2, 1),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 0, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 1, IS(CONST, .of.literal = "\"string\"")));
 
-static const struct wire_row untitled_single_select_enum_schema_rows[] = {
-    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    BARE_ROW("enum", 0x3a226d756e65, 0x0, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 4, {.kind = WIRE_CONST, .of.literal = "\"string\""}),
-};
-static const uint8_t untitled_single_select_enum_schema_index[] = {4, 0, 2, 3, 5, 1, 0, 0};
-const struct wire_message mcp_2025_11_25_untitled_single_select_enum_schema = {
-    .name = "UntitledSingleSelectEnumSchema",
-    .rows = untitled_single_select_enum_schema_rows,
-    .n_rows = 5,
-    .hash_index = untitled_single_select_enum_schema_index,
-    .hash_multiplier = 0x3747f9b1,
-    .hash_bits = 3,
-    .required = 0x14,
-};
-
-const struct wire_definition mcp_2025_11_25_definitions[MCP_DEFINITIONS] = {
-    [MCP_DEFINITION_ANNOTATIONS] = {"Annotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations)},
-    [MCP_DEFINITION_AUDIO_CONTENT] = {"AudioContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_audio_content)},
-    [MCP_DEFINITION_BASE_METADATA] = {"BaseMetadata", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_base_metadata)},
-    [MCP_DEFINITION_BLOB_RESOURCE_CONTENTS] = {"BlobResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_blob_resource_contents)},
-    [MCP_DEFINITION_BOOLEAN_SCHEMA] = {"BooleanSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_boolean_schema)},
-    [MCP_DEFINITION_CALL_TOOL_REQUEST] = {"CallToolRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_call_tool_request)},
-    [MCP_DEFINITION_CALL_TOOL_REQUEST_PARAMS] = {"CallToolRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_call_tool_request_params)},
-    [MCP_DEFINITION_CALL_TOOL_RESULT] = {"CallToolResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_call_tool_result)},
-    [MCP_DEFINITION_CANCEL_TASK_REQUEST] = {"CancelTaskRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_cancel_task_request)},
-    [MCP_DEFINITION_CANCEL_TASK_RESULT] = {"CancelTaskResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_cancel_task_result)},
-    [MCP_DEFINITION_CANCELLED_NOTIFICATION] = {"CancelledNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_cancelled_notification)},
-    [MCP_DEFINITION_CANCELLED_NOTIFICATION_PARAMS] = {"CancelledNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_cancelled_notification_params)},
-    [MCP_DEFINITION_CLIENT_CAPABILITIES] = {"ClientCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_client_capabilities)},
-    [MCP_DEFINITION_COMPLETE_REQUEST] = {"CompleteRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_complete_request)},
-    [MCP_DEFINITION_COMPLETE_REQUEST_PARAMS] = {"CompleteRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_complete_request_params)},
-    [MCP_DEFINITION_COMPLETE_RESULT] = {"CompleteResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_complete_result)},
-    [MCP_DEFINITION_CONTENT_BLOCK] = {"ContentBlock", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_content_block)},
-    [MCP_DEFINITION_CREATE_MESSAGE_REQUEST] = {"CreateMessageRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_create_message_request)},
-    [MCP_DEFINITION_CREATE_MESSAGE_REQUEST_PARAMS] = {"CreateMessageRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_create_message_request_params)},
-    [MCP_DEFINITION_CREATE_MESSAGE_RESULT] = {"CreateMessageResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_create_message_result)},
-    [MCP_DEFINITION_CREATE_TASK_RESULT] = {"CreateTaskResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_create_task_result)},
-    [MCP_DEFINITION_CURSOR] = {"Cursor", TYPE(.kind = WIRE_STR)},
-    [MCP_DEFINITION_ELICIT_REQUEST] = {"ElicitRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_elicit_request)},
-    [MCP_DEFINITION_ELICIT_REQUEST_FORM_PARAMS] = {"ElicitRequestFormParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_elicit_request_form_params)},
-    [MCP_DEFINITION_ELICIT_REQUEST_PARAMS] = {"ElicitRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_elicit_request_params)},
-    [MCP_DEFINITION_ELICIT_REQUEST_URL_PARAMS] = {"ElicitRequestURLParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_elicit_request_url_params)},
-    [MCP_DEFINITION_ELICIT_RESULT] = {"ElicitResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_elicit_result)},
-    [MCP_DEFINITION_ELICITATION_COMPLETE_NOTIFICATION] = {"ElicitationCompleteNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_elicitation_complete_notification)},
-    [MCP_DEFINITION_EMBEDDED_RESOURCE] = {"EmbeddedResource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_embedded_resource)},
-    [MCP_DEFINITION_EMPTY_RESULT] = {"EmptyResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_result)},
-    [MCP_DEFINITION_ENUM_SCHEMA] = {"EnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_enum_schema)},
-    [MCP_DEFINITION_ERROR] = {"Error", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_error)},
-    [MCP_DEFINITION_GET_PROMPT_REQUEST] = {"GetPromptRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_get_prompt_request)},
-    [MCP_DEFINITION_GET_PROMPT_REQUEST_PARAMS] = {"GetPromptRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_get_prompt_request_params)},
-    [MCP_DEFINITION_GET_PROMPT_RESULT] = {"GetPromptResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_get_prompt_result)},
-    [MCP_DEFINITION_GET_TASK_PAYLOAD_REQUEST] = {"GetTaskPayloadRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_get_task_payload_request)},
-    [MCP_DEFINITION_GET_TASK_PAYLOAD_RESULT] = {"GetTaskPayloadResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_get_task_payload_result)},
-    [MCP_DEFINITION_GET_TASK_REQUEST] = {"GetTaskRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_get_task_request)},
-    [MCP_DEFINITION_GET_TASK_RESULT] = {"GetTaskResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_get_task_result)},
-    [MCP_DEFINITION_ICON] = {"Icon", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_icon)},
-    [MCP_DEFINITION_ICONS] = {"Icons", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_icons)},
-    [MCP_DEFINITION_IMAGE_CONTENT] = {"ImageContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_image_content)},
-    [MCP_DEFINITION_IMPLEMENTATION] = {"Implementation", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation)},
-    [MCP_DEFINITION_INITIALIZE_REQUEST] = {"InitializeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_initialize_request)},
-    [MCP_DEFINITION_INITIALIZE_REQUEST_PARAMS] = {"InitializeRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_initialize_request_params)},
-    [MCP_DEFINITION_INITIALIZE_RESULT] = {"InitializeResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_initialize_result)},
-    [MCP_DEFINITION_INITIALIZED_NOTIFICATION] = {"InitializedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_initialized_notification)},
-    [MCP_DEFINITION_LEGACY_TITLED_ENUM_SCHEMA] = {"LegacyTitledEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_legacy_titled_enum_schema)},
-    [MCP_DEFINITION_LIST_PROMPTS_REQUEST] = {"ListPromptsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_list_prompts_request)},
-    [MCP_DEFINITION_LIST_PROMPTS_RESULT] = {"ListPromptsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_list_prompts_result)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_REQUEST] = {"ListResourceTemplatesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_list_resource_templates_request)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_RESULT] = {"ListResourceTemplatesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_list_resource_templates_result)},
-    [MCP_DEFINITION_LIST_RESOURCES_REQUEST] = {"ListResourcesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_list_resources_request)},
-    [MCP_DEFINITION_LIST_RESOURCES_RESULT] = {"ListResourcesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_list_resources_result)},
-    [MCP_DEFINITION_LIST_ROOTS_REQUEST] = {"ListRootsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_list_roots_request)},
-    [MCP_DEFINITION_LIST_ROOTS_RESULT] = {"ListRootsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_list_roots_result)},
-    [MCP_DEFINITION_LIST_TASKS_REQUEST] = {"ListTasksRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_list_tasks_request)},
-    [MCP_DEFINITION_LIST_TASKS_RESULT] = {"ListTasksResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_list_tasks_result)},
-    [MCP_DEFINITION_LIST_TOOLS_REQUEST] = {"ListToolsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_list_tools_request)},
-    [MCP_DEFINITION_LIST_TOOLS_RESULT] = {"ListToolsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_list_tools_result)},
-    [MCP_DEFINITION_LOGGING_LEVEL] = {"LoggingLevel", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level)},
-    [MCP_DEFINITION_LOGGING_MESSAGE_NOTIFICATION] = {"LoggingMessageNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_logging_message_notification)},
-    [MCP_DEFINITION_LOGGING_MESSAGE_NOTIFICATION_PARAMS] = {"LoggingMessageNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_logging_message_notification_params)},
-    [MCP_DEFINITION_MODEL_HINT] = {"ModelHint", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_hint)},
-    [MCP_DEFINITION_MODEL_PREFERENCES] = {"ModelPreferences", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences)},
-    [MCP_DEFINITION_MULTI_SELECT_ENUM_SCHEMA] = {"MultiSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_multi_select_enum_schema)},
-    [MCP_DEFINITION_NOTIFICATION_PARAMS] = {"NotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_notification_params)},
-    [MCP_DEFINITION_NUMBER_SCHEMA] = {"NumberSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_number_schema)},
-    [MCP_DEFINITION_PAGINATED_REQUEST_PARAMS] = {"PaginatedRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_request_params)},
-    [MCP_DEFINITION_PAGINATED_RESULT] = {"PaginatedResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_paginated_result)},
-    [MCP_DEFINITION_PING_REQUEST] = {"PingRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_ping_request)},
-    [MCP_DEFINITION_PRIMITIVE_SCHEMA_DEFINITION] = {"PrimitiveSchemaDefinition", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_primitive_schema_definition)},
-    [MCP_DEFINITION_PROGRESS_NOTIFICATION] = {"ProgressNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_progress_notification)},
-    [MCP_DEFINITION_PROGRESS_NOTIFICATION_PARAMS] = {"ProgressNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_progress_notification_params)},
-    [MCP_DEFINITION_PROGRESS_TOKEN] = {"ProgressToken", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_PROMPT] = {"Prompt", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_prompt)},
-    [MCP_DEFINITION_PROMPT_ARGUMENT] = {"PromptArgument", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_argument)},
-    [MCP_DEFINITION_PROMPT_LIST_CHANGED_NOTIFICATION] = {"PromptListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_prompt_list_changed_notification)},
-    [MCP_DEFINITION_PROMPT_MESSAGE] = {"PromptMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_prompt_message)},
-    [MCP_DEFINITION_PROMPT_REFERENCE] = {"PromptReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_reference)},
-    [MCP_DEFINITION_READ_RESOURCE_REQUEST] = {"ReadResourceRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_read_resource_request)},
-    [MCP_DEFINITION_READ_RESOURCE_REQUEST_PARAMS] = {"ReadResourceRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_read_resource_request_params)},
-    [MCP_DEFINITION_READ_RESOURCE_RESULT] = {"ReadResourceResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_read_resource_result)},
-    [MCP_DEFINITION_RELATED_TASK_METADATA] = {"RelatedTaskMetadata", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_related_task_metadata)},
-    [MCP_DEFINITION_REQUEST_ID] = {"RequestId", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_REQUEST_PARAMS] = {"RequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_request_params)},
-    [MCP_DEFINITION_RESOURCE] = {"Resource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource)},
-    [MCP_DEFINITION_RESOURCE_CONTENTS] = {"ResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_contents)},
-    [MCP_DEFINITION_RESOURCE_LINK] = {"ResourceLink", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource_link)},
-    [MCP_DEFINITION_RESOURCE_LIST_CHANGED_NOTIFICATION] = {"ResourceListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_resource_list_changed_notification)},
-    [MCP_DEFINITION_RESOURCE_REQUEST_PARAMS] = {"ResourceRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource_request_params)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE] = {"ResourceTemplate", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource_template)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE_REFERENCE] = {"ResourceTemplateReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_template_reference)},
-    [MCP_DEFINITION_RESOURCE_UPDATED_NOTIFICATION] = {"ResourceUpdatedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_resource_updated_notification)},
-    [MCP_DEFINITION_RESOURCE_UPDATED_NOTIFICATION_PARAMS] = {"ResourceUpdatedNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_resource_updated_notification_params)},
-    [MCP_DEFINITION_RESULT] = {"Result", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_result)},
-    [MCP_DEFINITION_ROLE] = {"Role", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role)},
-    [MCP_DEFINITION_ROOT] = {"Root", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_root)},
-    [MCP_DEFINITION_ROOTS_LIST_CHANGED_NOTIFICATION] = {"RootsListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_roots_list_changed_notification)},
-    [MCP_DEFINITION_SAMPLING_MESSAGE] = {"SamplingMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_sampling_message)},
-    [MCP_DEFINITION_SAMPLING_MESSAGE_CONTENT_BLOCK] = {"SamplingMessageContentBlock", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_sampling_message_content_block)},
-    [MCP_DEFINITION_SERVER_CAPABILITIES] = {"ServerCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_server_capabilities)},
-    [MCP_DEFINITION_SET_LEVEL_REQUEST] = {"SetLevelRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_set_level_request)},
-    [MCP_DEFINITION_SET_LEVEL_REQUEST_PARAMS] = {"SetLevelRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_set_level_request_params)},
-    [MCP_DEFINITION_SINGLE_SELECT_ENUM_SCHEMA] = {"SingleSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_single_select_enum_schema)},
-    [MCP_DEFINITION_STRING_SCHEMA] = {"StringSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_string_schema)},
-    [MCP_DEFINITION_SUBSCRIBE_REQUEST] = {"SubscribeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_subscribe_request)},
-    [MCP_DEFINITION_SUBSCRIBE_REQUEST_PARAMS] = {"SubscribeRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_subscribe_request_params)},
-    [MCP_DEFINITION_TASK] = {"Task", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task)},
-    [MCP_DEFINITION_TASK_AUGMENTED_REQUEST_PARAMS] = {"TaskAugmentedRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_augmented_request_params)},
-    [MCP_DEFINITION_TASK_METADATA] = {"TaskMetadata", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_metadata)},
-    [MCP_DEFINITION_TASK_STATUS] = {"TaskStatus", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_11_25_task_status)},
-    [MCP_DEFINITION_TASK_STATUS_NOTIFICATION] = {"TaskStatusNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_task_status_notification)},
-    [MCP_DEFINITION_TASK_STATUS_NOTIFICATION_PARAMS] = {"TaskStatusNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_task_status_notification_params)},
-    [MCP_DEFINITION_TEXT_CONTENT] = {"TextContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_text_content)},
-    [MCP_DEFINITION_TEXT_RESOURCE_CONTENTS] = {"TextResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_text_resource_contents)},
-    [MCP_DEFINITION_TITLED_MULTI_SELECT_ENUM_SCHEMA] = {"TitledMultiSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_titled_multi_select_enum_schema)},
-    [MCP_DEFINITION_TITLED_SINGLE_SELECT_ENUM_SCHEMA] = {"TitledSingleSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_titled_single_select_enum_schema)},
-    [MCP_DEFINITION_TOOL] = {"Tool", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool)},
-    [MCP_DEFINITION_TOOL_ANNOTATIONS] = {"ToolAnnotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations)},
-    [MCP_DEFINITION_TOOL_CHOICE] = {"ToolChoice", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_choice)},
-    [MCP_DEFINITION_TOOL_EXECUTION] = {"ToolExecution", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_execution)},
-    [MCP_DEFINITION_TOOL_LIST_CHANGED_NOTIFICATION] = {"ToolListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_tool_list_changed_notification)},
-    [MCP_DEFINITION_TOOL_RESULT_CONTENT] = {"ToolResultContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_result_content)},
-    [MCP_DEFINITION_TOOL_USE_CONTENT] = {"ToolUseContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_use_content)},
-    [MCP_DEFINITION_URL_ELICITATION_REQUIRED_ERROR] = {"URLElicitationRequiredError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_url_elicitation_required_error)},
-    [MCP_DEFINITION_UNSUBSCRIBE_REQUEST] = {"UnsubscribeRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_unsubscribe_request)},
-    [MCP_DEFINITION_UNSUBSCRIBE_REQUEST_PARAMS] = {"UnsubscribeRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_unsubscribe_request_params)},
-    [MCP_DEFINITION_UNTITLED_MULTI_SELECT_ENUM_SCHEMA] = {"UntitledMultiSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_untitled_multi_select_enum_schema)},
-    [MCP_DEFINITION_UNTITLED_SINGLE_SELECT_ENUM_SCHEMA] = {"UntitledSingleSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_untitled_single_select_enum_schema)},
-};
+const struct wire_message mcp_2025_11_25_untitled_single_select_enum_schema =
+    MESSAGE("UntitledSingleSelectEnumSchema", 0, 0x14, INDEX(3, 0x3747f9b1, 4, 0, 2, 3, 5, 1, 0,
+        0),
+    BARE_ROW("default", 0x22746c7561666564, 0x3a, 0, IS(STR)),
+    BARE_ROW("description", 0x7470697263736564, 0x3a226e6f69, 1, IS(STR)),
+    BARE_ROW("enum", 0x3a226d756e65, 0x0, 2, IS(STR, .container = WIRE_ARRAY)),
+    BARE_ROW("title", 0x3a22656c746974, 0x0, 3, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 4, IS(CONST, .of.literal = "\"string\"")));

@@ -2,1908 +2,971 @@
  *
  * 2026-07-28/tables.c - what this revision says otherwise than an earlier one.
  */
-#include "generated/edges.h"
 #include "generated/tables.h"
 
-static const struct str cache_scope_names[] = {
-    STR_INIT("private"), STR_INIT("public"),
-};
-static const int32_t cache_scope_values[] = {
-    0, 1,
-};
-const struct wire_enum mcp_2026_07_28_cache_scope = {cache_scope_names, cache_scope_values, 2};
+const struct wire_enum mcp_2026_07_28_cache_scope = {
+    (const struct str[]){STR_INIT("private"), STR_INIT("public")}, (const int32_t[]){0, 1}, 2};
 
-static const struct wire_row cacheable_result_rows[] = {
-    ROW(mcp_cacheable_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_cacheable_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_cacheable_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 2, {.kind = WIRE_STR}),
-    ROW(mcp_cacheable_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 3, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t cacheable_result_index[] = {4, 3, 1, 2};
-const struct wire_message mcp_2026_07_28_cacheable_result = {
-    .name = "CacheableResult",
-    .rows = cacheable_result_rows,
-    .n_rows = 4,
-    .hash_index = cacheable_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0xe,
-    .size = sizeof(struct mcp_cacheable_result),
-};
+const struct wire_message mcp_2026_07_28_cacheable_result =
+    MESSAGE("CacheableResult", sizeof(struct mcp_cacheable_result), 0xe, INDEX(2, 0x5e8885db, 4,
+        3, 1, 2),
+    ROW(mcp_cacheable_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_cacheable_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1,
+        IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_cacheable_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 2,
+        IS(STR)),
+    ROW(mcp_cacheable_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 3,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row call_tool_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tools/call\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_call_tool_request_params}),
-};
-static const uint8_t call_tool_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_call_tool_request = {
-    .name = "CallToolRequest",
-    .rows = call_tool_request_rows,
-    .n_rows = 4,
-    .hash_index = call_tool_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_call_tool_request =
+    MESSAGE("CallToolRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tools/call\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_call_tool_request_params))));
 
-static const struct wire_row call_tool_request_params_rows[] = {
-    ROW(mcp_call_tool_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_call_tool_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_call_tool_request_params, input_responses, "inputResponses", 0x7365527475706e69, 0x3a227365736e6f70, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_response}),
-    ROW(mcp_call_tool_request_params, name, "name", 0x3a22656d616e, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_call_tool_request_params, request_state, "requestState", 0x5374736575716572, 0x3a2265746174, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t call_tool_request_params_index[] = {2, 5, 3, 4, 0, 0, 1, 0};
-const struct wire_message mcp_2026_07_28_call_tool_request_params = {
-    .name = "CallToolRequestParams",
-    .rows = call_tool_request_params_rows,
-    .n_rows = 5,
-    .hash_index = call_tool_request_params_index,
-    .hash_multiplier = 0xc656dd93,
-    .hash_bits = 3,
-    .required = 0x9,
-    .size = sizeof(struct mcp_call_tool_request_params),
-};
+const struct wire_message mcp_2026_07_28_call_tool_request_params =
+    MESSAGE("CallToolRequestParams", sizeof(struct mcp_call_tool_request_params), 0x9,
+        INDEX(3, 0xc656dd93, 2, 5, 3, 4, 0, 0, 1, 0),
+    ROW(mcp_call_tool_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_call_tool_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_call_tool_request_params, input_responses, "inputResponses",
+        0x7365527475706e69, 0x3a227365736e6f70, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_input_response))),
+    ROW(mcp_call_tool_request_params, name, "name", 0x3a22656d616e, 0x0, 3, IS(STR)),
+    ROW(mcp_call_tool_request_params, request_state, "requestState",
+        0x5374736575716572, 0x3a2265746174, 4, IS(STR)));
 
-static const struct wire_row call_tool_result_rows[] = {
-    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_content_block}),
-    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, {.kind = WIRE_BOOL}),
-    ROW(mcp_call_tool_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3, {.kind = WIRE_STR}),
-    ROW(mcp_call_tool_result, structured_content, "structuredContent", 0x7275746375727473, 0x6e65746e6f436465, 4, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t call_tool_result_index[] = {3, 0, 2, 1, 4, 5, 0, 0};
-const struct wire_message mcp_2026_07_28_call_tool_result = {
-    .name = "CallToolResult",
-    .rows = call_tool_result_rows,
-    .n_rows = 5,
-    .hash_index = call_tool_result_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 3,
-    .required = 0xa,
-    .size = sizeof(struct mcp_call_tool_result),
-};
+const struct wire_message mcp_2026_07_28_call_tool_result =
+    MESSAGE("CallToolResult", sizeof(struct mcp_call_tool_result), 0xa, INDEX(3, 0x5e98c13f, 3, 0,
+        2, 1, 4, 5, 0, 0),
+    ROW(mcp_call_tool_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_call_tool_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_content_block))),
+    ROW(mcp_call_tool_result, is_error, "isError", 0x22726f7272457369, 0x3a, 2, IS(BOOL)),
+    ROW(mcp_call_tool_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3,
+        IS(STR)),
+    ROW(mcp_call_tool_result, structured_content, "structuredContent",
+        0x7275746375727473, 0x6e65746e6f436465, 4, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row call_tool_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_call_tool_result_response_result}),
-};
-static const uint8_t call_tool_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_call_tool_result_response = {
-    .name = "CallToolResultResponse",
-    .rows = call_tool_result_response_rows,
-    .n_rows = 3,
-    .hash_index = call_tool_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_call_tool_result_response =
+    MESSAGE("CallToolResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_call_tool_result_response_result))));
 
-static const struct wire_row call_tool_result_response_result_rows[] = {
-    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t call_tool_result_response_result_index[] = {1, 0};
 static const struct wire_variant call_tool_result_response_result_variants[] = {
-    {.name = "InputRequiredResult", .fixed_literal = "\"input_required\"", .fixed_bit = 0, .message = &mcp_2026_07_28_input_required_result},
+    {.name = "InputRequiredResult", .fixed_bit = 0, .fixed_literal = "\"input_required\"",
+     .message = &mcp_2026_07_28_input_required_result},
     {.name = "CallToolResult", .message = &mcp_2026_07_28_call_tool_result},
 };
-const struct wire_message mcp_2026_07_28_call_tool_result_response_result = {
-    .name = "CallToolResultResponseResult",
-    .rows = call_tool_result_response_result_rows,
-    .n_rows = 1,
-    .hash_index = call_tool_result_response_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = call_tool_result_response_result_variants,
-    .n_variants = 2,
-};
+const struct wire_message mcp_2026_07_28_call_tool_result_response_result =
+    UNION("CallToolResultResponseResult", 0, call_tool_result_response_result_variants,
+        INDEX(1, 0x1, 1, 0),
+    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row cancelled_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/cancelled\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_cancelled_notification_params}),
-};
-static const uint8_t cancelled_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_cancelled_notification = {
-    .name = "CancelledNotification",
-    .rows = cancelled_notification_rows,
-    .n_rows = 3,
-    .hash_index = cancelled_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_cancelled_notification =
+    MESSAGE("CancelledNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/cancelled\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_cancelled_notification_params))));
 
-static const struct wire_row cancelled_notification_params_rows[] = {
-    ROW(mcp_cancelled_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object}),
-    ROW(mcp_cancelled_notification_params, reason, "reason", 0x3a226e6f73616572, 0x0, 1, {.kind = WIRE_STR}),
-    ROW(mcp_cancelled_notification_params, request_id, "requestId", 0x4974736575716572, 0x3a2264, 2, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t cancelled_notification_params_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_cancelled_notification_params = {
-    .name = "CancelledNotificationParams",
-    .rows = cancelled_notification_params_rows,
-    .n_rows = 3,
-    .hash_index = cancelled_notification_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_cancelled_notification_params),
-};
+const struct wire_message mcp_2026_07_28_cancelled_notification_params =
+    MESSAGE("CancelledNotificationParams", sizeof(struct mcp_cancelled_notification_params), 0x4,
+        INDEX(2, 0x5e8885db, 0, 2, 1, 3),
+    ROW(mcp_cancelled_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_notification_meta_object))),
+    ROW(mcp_cancelled_notification_params, reason, "reason", 0x3a226e6f73616572, 0x0, 1, IS(STR)),
+    ROW(mcp_cancelled_notification_params, request_id, "requestId",
+        0x4974736575716572, 0x3a2264, 2, IS(TOKEN)));
 
-static const struct wire_row client_capabilities_rows[] = {
-    ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_client_capabilities_elicitation}),
-    ROW(mcp_client_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_ANY}),
-    ROW(mcp_client_capabilities, extensions, "extensions", 0x6f69736e65747865, 0x3a22736e, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_ANY}),
-    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_client_capabilities_roots}),
-    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_client_capabilities_sampling}),
-};
-static const uint8_t client_capabilities_index[] = {5, 1, 0, 4, 3, 2, 0, 0};
-const struct wire_message mcp_2026_07_28_client_capabilities = {
-    .name = "ClientCapabilities",
-    .rows = client_capabilities_rows,
-    .n_rows = 5,
-    .hash_index = client_capabilities_index,
-    .hash_multiplier = 0xa3a5a0e3,
-    .hash_bits = 3,
-    .size = sizeof(struct mcp_client_capabilities),
-};
+const struct wire_message mcp_2026_07_28_client_capabilities =
+    MESSAGE("ClientCapabilities", sizeof(struct mcp_client_capabilities), 0x0,
+        INDEX(3, 0xa3a5a0e3, 5, 1, 0, 4, 3, 2, 0, 0),
+    ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities_elicitation))),
+    ROW(mcp_client_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+    ROW(mcp_client_capabilities, extensions, "extensions", 0x6f69736e65747865, 0x3a22736e, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+    ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities_roots))),
+    ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4,
+        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities_sampling))));
 
-static const struct wire_row client_capabilities_elicitation_rows[] = {
-    ROW(mcp_client_capabilities_elicitation, form, "form", 0x3a226d726f66, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_client_capabilities_elicitation, url, "url", 0x3a226c7275, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t client_capabilities_elicitation_index[] = {1, 2};
-const struct wire_message mcp_2026_07_28_client_capabilities_elicitation = {
-    .name = "ClientCapabilitiesElicitation",
-    .rows = client_capabilities_elicitation_rows,
-    .n_rows = 2,
-    .hash_index = client_capabilities_elicitation_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_elicitation),
-};
+const struct wire_message mcp_2026_07_28_client_capabilities_elicitation =
+    MESSAGE("ClientCapabilitiesElicitation", sizeof(struct mcp_client_capabilities_elicitation),
+        0x0, INDEX(1, 0x1, 1, 2),
+    ROW(mcp_client_capabilities_elicitation, form, "form", 0x3a226d726f66, 0x0, 0,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_client_capabilities_elicitation, url, "url", 0x3a226c7275, 0x0, 1,
+        IS(RAW, .types = WIRE_T_ANY)));
 
-const struct wire_message mcp_2026_07_28_client_capabilities_roots = {
-    .name = "ClientCapabilitiesRoots",
-    .size = sizeof(struct mcp_client_capabilities_roots),
-};
+const struct wire_message mcp_2026_07_28_client_capabilities_roots =
+    EMPTY_MESSAGE("ClientCapabilitiesRoots", sizeof(struct mcp_client_capabilities_roots));
 
-static const struct wire_row client_capabilities_sampling_rows[] = {
-    ROW(mcp_client_capabilities_sampling, context, "context", 0x22747865746e6f63, 0x3a, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_client_capabilities_sampling, tools, "tools", 0x3a22736c6f6f74, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t client_capabilities_sampling_index[] = {1, 2};
-const struct wire_message mcp_2026_07_28_client_capabilities_sampling = {
-    .name = "ClientCapabilitiesSampling",
-    .rows = client_capabilities_sampling_rows,
-    .n_rows = 2,
-    .hash_index = client_capabilities_sampling_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_client_capabilities_sampling),
-};
+const struct wire_message mcp_2026_07_28_client_capabilities_sampling =
+    MESSAGE("ClientCapabilitiesSampling", sizeof(struct mcp_client_capabilities_sampling), 0x0,
+        INDEX(1, 0x1, 1, 2),
+    ROW(mcp_client_capabilities_sampling, context, "context", 0x22747865746e6f63, 0x3a, 0,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_client_capabilities_sampling, tools, "tools", 0x3a22736c6f6f74, 0x0, 1,
+        IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row complete_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"completion/complete\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_complete_request_params}),
-};
-static const uint8_t complete_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_complete_request = {
-    .name = "CompleteRequest",
-    .rows = complete_request_rows,
-    .n_rows = 4,
-    .hash_index = complete_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_complete_request =
+    MESSAGE("CompleteRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"completion/complete\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_complete_request_params))));
 
-static const struct wire_row complete_request_params_rows[] = {
-    ROW(mcp_complete_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_complete_request_params, argument, "argument", 0x746e656d75677261, 0x3a22, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_completion_argument}),
-    ROW(mcp_complete_request_params, context, "context", 0x22747865746e6f63, 0x3a, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_completion_context}),
-    ROW(mcp_complete_request_params, ref, "ref", 0x3a22666572, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_completion_reference}),
-};
-static const uint8_t complete_request_params_index[] = {4, 1, 2, 3};
-const struct wire_message mcp_2026_07_28_complete_request_params = {
-    .name = "CompleteRequestParams",
-    .rows = complete_request_params_rows,
-    .n_rows = 4,
-    .hash_index = complete_request_params_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 2,
-    .required = 0xb,
-    .size = sizeof(struct mcp_complete_request_params),
-};
+const struct wire_message mcp_2026_07_28_complete_request_params =
+    MESSAGE("CompleteRequestParams", sizeof(struct mcp_complete_request_params), 0xb,
+        INDEX(2, 0x5e98c13f, 4, 1, 2, 3),
+    ROW(mcp_complete_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_complete_request_params, argument, "argument", 0x746e656d75677261, 0x3a22, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_completion_argument))),
+    ROW(mcp_complete_request_params, context, "context", 0x22747865746e6f63, 0x3a, 2,
+        IS(OBJECT, OF(mcp_2025_06_18_completion_context))),
+    ROW(mcp_complete_request_params, ref, "ref", 0x3a22666572, 0x0, 3,
+        IS(OBJECT, OF(mcp_2025_06_18_completion_reference))));
 
-static const struct wire_row complete_result_rows[] = {
-    ROW(mcp_complete_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_complete_result, completion, "completion", 0x6974656c706d6f63, 0x3a226e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_completion}),
-    ROW(mcp_complete_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t complete_result_index[] = {1, 3, 0, 2};
-const struct wire_message mcp_2026_07_28_complete_result = {
-    .name = "CompleteResult",
-    .rows = complete_result_rows,
-    .n_rows = 3,
-    .hash_index = complete_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x6,
-    .size = sizeof(struct mcp_complete_result),
-};
+const struct wire_message mcp_2026_07_28_complete_result =
+    MESSAGE("CompleteResult", sizeof(struct mcp_complete_result), 0x6, INDEX(2, 0x3c88596d, 1, 3,
+        0, 2),
+    ROW(mcp_complete_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_complete_result, completion, "completion", 0x6974656c706d6f63, 0x3a226e6f, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_completion))),
+    ROW(mcp_complete_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 2,
+        IS(STR)));
 
-static const struct wire_row complete_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_complete_result}),
-};
-static const uint8_t complete_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_complete_result_response = {
-    .name = "CompleteResultResponse",
-    .rows = complete_result_response_rows,
-    .n_rows = 3,
-    .hash_index = complete_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_complete_result_response =
+    MESSAGE("CompleteResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_complete_result))));
 
-static const struct wire_row completion_rows[] = {
-    ROW(mcp_completion, has_more, "hasMore", 0x2265726f4d736168, 0x3a, 0, {.kind = WIRE_BOOL}),
-    ROW(mcp_completion, total, "total", 0x3a226c61746f74, 0x0, 1, {.kind = WIRE_INT}),
-    ROW(mcp_completion, values, "values", 0x3a227365756c6176, 0x0, 2, {.kind = WIRE_STR, .container = WIRE_ARRAY, .max_items = 100}),
-};
-static const uint8_t completion_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2026_07_28_completion = {
-    .name = "Completion",
-    .rows = completion_rows,
-    .n_rows = 3,
-    .hash_index = completion_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_completion),
-};
+const struct wire_message mcp_2026_07_28_completion =
+    MESSAGE("Completion", sizeof(struct mcp_completion), 0x4, INDEX(2, 0x1, 0, 3, 1, 2),
+    ROW(mcp_completion, has_more, "hasMore", 0x2265726f4d736168, 0x3a, 0, IS(BOOL)),
+    ROW(mcp_completion, total, "total", 0x3a226c61746f74, 0x0, 1, IS(INT)),
+    ROW(mcp_completion, values, "values", 0x3a227365756c6176, 0x0, 2,
+        IS(STR, .container = WIRE_ARRAY, .max_items = 100)));
 
-static const struct wire_row create_message_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"sampling/createMessage\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_create_message_request_params}),
-};
-static const uint8_t create_message_request_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_create_message_request = {
-    .name = "CreateMessageRequest",
-    .rows = create_message_request_rows,
-    .n_rows = 2,
-    .hash_index = create_message_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2026_07_28_create_message_request =
+    MESSAGE("CreateMessageRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"sampling/createMessage\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_create_message_request_params))));
 
-static const struct wire_row create_message_request_params_rows[] = {
-    ROW(mcp_create_message_request_params, include_context, "includeContext", 0x436564756c636e69, 0x3a22747865746e6f, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_include_context}),
-    ROW(mcp_create_message_request_params, max_tokens, "maxTokens", 0x6e656b6f5478616d, 0x3a2273, 2, {.kind = WIRE_INT}),
-    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2026_07_28_sampling_message}),
-    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences", 0x6572506c65646f6d, 0x7365636e65726566, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences}),
-    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences", 0x75716553706f7473, 0x3a227365636e65, 6, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt", 0x72506d6574737973, 0x3a2274706d6f, 7, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_request_params, temperature, "temperature", 0x74617265706d6574, 0x3a22657275, 9, {.kind = WIRE_NUM}),
-    ROW(mcp_create_message_request_params, tool_choice, "toolChoice", 0x696f68436c6f6f74, 0x3a226563, 10, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_choice}),
-    ROW(mcp_create_message_request_params, tools, "tools", 0x3a22736c6f6f74, 0x0, 11, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2026_07_28_tool}),
-};
-static const uint8_t create_message_request_params_index[] = {1, 2, 5, 6, 0, 8, 3, 9, 10, 0, 4, 7, 0, 0, 0, 0};
-const struct wire_message mcp_2026_07_28_create_message_request_params = {
-    .name = "CreateMessageRequestParams",
-    .rows = create_message_request_params_rows,
-    .n_rows = 10,
-    .hash_index = create_message_request_params_index,
-    .hash_multiplier = 0x9794d35d,
-    .hash_bits = 4,
-    .required = 0xc,
-    .size = sizeof(struct mcp_create_message_request_params),
-};
+const struct wire_message mcp_2026_07_28_create_message_request_params =
+    MESSAGE("CreateMessageRequestParams", sizeof(struct mcp_create_message_request_params), 0xc,
+        INDEX(4, 0x9794d35d, 1, 2, 5, 6, 0, 8, 3, 9, 10, 0, 4, 7, 0, 0, 0, 0),
+    ROW(mcp_create_message_request_params, include_context, "includeContext",
+        0x436564756c636e69, 0x3a22747865746e6f, 1,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_include_context)),
+    ROW(mcp_create_message_request_params, max_tokens, "maxTokens",
+        0x6e656b6f5478616d, 0x3a2273, 2, IS(INT)),
+    ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2026_07_28_sampling_message))),
+    ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_create_message_request_params, model_preferences, "modelPreferences",
+        0x6572506c65646f6d, 0x7365636e65726566, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_model_preferences))),
+    ROW(mcp_create_message_request_params, stop_sequences, "stopSequences",
+        0x75716553706f7473, 0x3a227365636e65, 6, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_create_message_request_params, system_prompt, "systemPrompt",
+        0x72506d6574737973, 0x3a2274706d6f, 7, IS(STR)),
+    ROW(mcp_create_message_request_params, temperature, "temperature",
+        0x74617265706d6574, 0x3a22657275, 9, IS(NUM)),
+    ROW(mcp_create_message_request_params, tool_choice, "toolChoice",
+        0x696f68436c6f6f74, 0x3a226563, 10, IS(OBJECT, OF(mcp_2025_11_25_tool_choice))),
+    ROW(mcp_create_message_request_params, tools, "tools", 0x3a22736c6f6f74, 0x0, 11,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2026_07_28_tool))));
 
-static const struct wire_row create_message_result_rows[] = {
-    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .of.message = &mcp_2026_07_28_sampling_message_content_block}),
-    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, {.kind = WIRE_STR}),
-    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t create_message_result_index[] = {0, 0, 5, 2, 4, 1, 3, 0};
-const struct wire_message mcp_2026_07_28_create_message_result = {
-    .name = "CreateMessageResult",
-    .rows = create_message_result_rows,
-    .n_rows = 5,
-    .hash_index = create_message_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0xe,
-    .size = sizeof(struct mcp_create_message_result),
-};
+const struct wire_message mcp_2026_07_28_create_message_result =
+    MESSAGE("CreateMessageResult", sizeof(struct mcp_create_message_result), 0xe,
+        INDEX(3, 0x5e8885db, 0, 0, 5, 2, 4, 1, 3, 0),
+    ROW(mcp_create_message_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_create_message_result, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, OF(mcp_2026_07_28_sampling_message_content_block))),
+    ROW(mcp_create_message_result, model, "model", 0x3a226c65646f6d, 0x0, 2, IS(STR)),
+    ROW(mcp_create_message_result, role, "role", 0x3a22656c6f72, 0x0, 3,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)),
+    ROW(mcp_create_message_result, stop_reason, "stopReason", 0x73616552706f7473, 0x3a226e6f, 4,
+        IS(STR)));
 
-static const struct wire_row discover_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"server/discover\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_params}),
-};
-static const uint8_t discover_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_discover_request = {
-    .name = "DiscoverRequest",
-    .rows = discover_request_rows,
-    .n_rows = 4,
-    .hash_index = discover_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_discover_request =
+    MESSAGE("DiscoverRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"server/discover\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_request_params))));
 
-static const struct wire_row discover_result_rows[] = {
-    ROW(mcp_discover_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_discover_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_discover_result, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_server_capabilities}),
-    ROW(mcp_discover_result, instructions, "instructions", 0x7463757274736e69, 0x3a22736e6f69, 3, {.kind = WIRE_STR}),
-    ROW(mcp_discover_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4, {.kind = WIRE_STR}),
-    ROW(mcp_discover_result, supported_versions, "supportedVersions", 0x6574726f70707573, 0x6e6f697372655664, 5, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_discover_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 6, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t discover_result_index[] = {0, 3, 5, 1, 4, 6, 2, 7};
-const struct wire_message mcp_2026_07_28_discover_result = {
-    .name = "DiscoverResult",
-    .rows = discover_result_rows,
-    .n_rows = 7,
-    .hash_index = discover_result_index,
-    .hash_multiplier = 0x97377909,
-    .hash_bits = 3,
-    .required = 0x76,
-    .size = sizeof(struct mcp_discover_result),
-};
+const struct wire_message mcp_2026_07_28_discover_result =
+    MESSAGE("DiscoverResult", sizeof(struct mcp_discover_result), 0x76, INDEX(3, 0x97377909, 0, 3,
+        5, 1, 4, 6, 2, 7),
+    ROW(mcp_discover_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_discover_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1,
+        IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_discover_result, capabilities, "capabilities", 0x696c696261706163, 0x3a2273656974, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_server_capabilities))),
+    ROW(mcp_discover_result, instructions, "instructions", 0x7463757274736e69, 0x3a22736e6f69, 3,
+        IS(STR)),
+    ROW(mcp_discover_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4,
+        IS(STR)),
+    ROW(mcp_discover_result, supported_versions, "supportedVersions",
+        0x6574726f70707573, 0x6e6f697372655664, 5, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_discover_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 6,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row discover_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_discover_result}),
-};
-static const uint8_t discover_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_discover_result_response = {
-    .name = "DiscoverResultResponse",
-    .rows = discover_result_response_rows,
-    .n_rows = 3,
-    .hash_index = discover_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_discover_result_response =
+    MESSAGE("DiscoverResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_discover_result))));
 
-static const struct wire_row elicit_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"elicitation/create\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_elicit_request_params}),
-};
-static const uint8_t elicit_request_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_elicit_request = {
-    .name = "ElicitRequest",
-    .rows = elicit_request_rows,
-    .n_rows = 2,
-    .hash_index = elicit_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
+const struct wire_message mcp_2026_07_28_elicit_request =
+    MESSAGE("ElicitRequest", 0, 0x3, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0,
+        IS(CONST, .of.literal = "\"elicitation/create\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_elicit_request_params))));
 
-static const struct wire_row elicit_request_form_params_rows[] = {
-    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"form\""}),
-    ROW(mcp_elicit_request_params, requested_schema, "requestedSchema", 0x6574736575716572, 0x22616d6568635364, 4, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_elicit_request_form_params_requested_schema}),
-};
-static const uint8_t elicit_request_form_params_index[] = {3, 2, 1, 0};
-const struct wire_message mcp_2026_07_28_elicit_request_form_params = {
-    .name = "ElicitRequestFormParams",
-    .rows = elicit_request_form_params_rows,
-    .n_rows = 3,
-    .hash_index = elicit_request_form_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x14,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2026_07_28_elicit_request_form_params =
+    MESSAGE("ElicitRequestFormParams", sizeof(struct mcp_elicit_request_params), 0x14,
+        INDEX(2, 0x1, 3, 2, 1, 0),
+    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, IS(STR)),
+    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, IS(CONST, .of.literal = "\"form\"")),
+    ROW(mcp_elicit_request_params, requested_schema, "requestedSchema",
+        0x6574736575716572, 0x22616d6568635364, 4,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2025_11_25_elicit_request_form_params_requested_schema))));
 
-static const struct wire_row elicit_request_params_rows[] = {
-    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t elicit_request_params_index[] = {1, 0};
 static const struct wire_variant elicit_request_params_variants[] = {
-    {.name = "ElicitRequestURLParams", .fixed_literal = "\"url\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ElicitRequestURLParams", .fixed_bit = 0, .fixed_literal = "\"url\"", .kind = 2,
      .message = &mcp_2026_07_28_elicit_request_url_params},
     {.name = "ElicitRequestFormParams", .kind = 1,
      .message = &mcp_2026_07_28_elicit_request_form_params},
 };
-const struct wire_message mcp_2026_07_28_elicit_request_params = {
-    .name = "ElicitRequestParams",
-    .rows = elicit_request_params_rows,
-    .n_rows = 1,
-    .hash_index = elicit_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = elicit_request_params_variants,
-    .n_variants = 2,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2026_07_28_elicit_request_params =
+    UNION("ElicitRequestParams", sizeof(struct mcp_elicit_request_params),
+        elicit_request_params_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row elicit_request_url_params_rows[] = {
-    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, {.kind = WIRE_CONST, .of.literal = "\"url\""}),
-    ROW(mcp_elicit_request_params, url, "url", 0x3a226c7275, 0x0, 6, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t elicit_request_url_params_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_elicit_request_url_params = {
-    .name = "ElicitRequestURLParams",
-    .rows = elicit_request_url_params_rows,
-    .n_rows = 3,
-    .hash_index = elicit_request_url_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x4c,
-    .size = sizeof(struct mcp_elicit_request_params),
-};
+const struct wire_message mcp_2026_07_28_elicit_request_url_params =
+    MESSAGE("ElicitRequestURLParams", sizeof(struct mcp_elicit_request_params), 0x4c,
+        INDEX(2, 0x1, 0, 2, 1, 3),
+    ROW(mcp_elicit_request_params, message, "message", 0x226567617373656d, 0x3a, 2, IS(STR)),
+    BARE_ROW("mode", 0x3a2265646f6d, 0x0, 3, IS(CONST, .of.literal = "\"url\"")),
+    ROW(mcp_elicit_request_params, url, "url", 0x3a226c7275, 0x0, 6,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row elicit_result_rows[] = {
-    ROW(mcp_elicit_result, action, "action", 0x3a226e6f69746361, 0x0, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_06_18_elicit_action}),
-    ROW(mcp_elicit_result, content, "content", 0x22746e65746e6f63, 0x3a, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_BOOL | WIRE_T_NUMBER | WIRE_T_STRING | WIRE_T_ARRAY, .items = WIRE_T_STRING}),
-};
-static const uint8_t elicit_result_index[] = {1, 2};
-const struct wire_message mcp_2026_07_28_elicit_result = {
-    .name = "ElicitResult",
-    .rows = elicit_result_rows,
-    .n_rows = 2,
-    .hash_index = elicit_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_elicit_result),
-};
+const struct wire_message mcp_2026_07_28_elicit_result =
+    MESSAGE("ElicitResult", sizeof(struct mcp_elicit_result), 0x2, INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_elicit_result, action, "action", 0x3a226e6f69746361, 0x0, 1,
+        IS(ENUM, .of.choices = &mcp_2025_06_18_elicit_action)),
+    ROW(mcp_elicit_result, content, "content", 0x22746e65746e6f63, 0x3a, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_BOOL | WIRE_T_NUMBER | WIRE_T_STRING | WIRE_T_ARRAY, .items = WIRE_T_STRING)));
 
-static const struct wire_row get_prompt_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"prompts/get\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_get_prompt_request_params}),
-};
-static const uint8_t get_prompt_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_get_prompt_request = {
-    .name = "GetPromptRequest",
-    .rows = get_prompt_request_rows,
-    .n_rows = 4,
-    .hash_index = get_prompt_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_get_prompt_request =
+    MESSAGE("GetPromptRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"prompts/get\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_get_prompt_request_params))));
 
-static const struct wire_row get_prompt_request_params_rows[] = {
-    ROW(mcp_get_prompt_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_get_prompt_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1, {.kind = WIRE_STR, .container = WIRE_MAP}),
-    ROW(mcp_get_prompt_request_params, input_responses, "inputResponses", 0x7365527475706e69, 0x3a227365736e6f70, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_response}),
-    ROW(mcp_get_prompt_request_params, name, "name", 0x3a22656d616e, 0x0, 3, {.kind = WIRE_STR}),
-    ROW(mcp_get_prompt_request_params, request_state, "requestState", 0x5374736575716572, 0x3a2265746174, 4, {.kind = WIRE_STR}),
-};
-static const uint8_t get_prompt_request_params_index[] = {2, 5, 3, 4, 0, 0, 1, 0};
-const struct wire_message mcp_2026_07_28_get_prompt_request_params = {
-    .name = "GetPromptRequestParams",
-    .rows = get_prompt_request_params_rows,
-    .n_rows = 5,
-    .hash_index = get_prompt_request_params_index,
-    .hash_multiplier = 0xc656dd93,
-    .hash_bits = 3,
-    .required = 0x9,
-    .size = sizeof(struct mcp_get_prompt_request_params),
-};
+const struct wire_message mcp_2026_07_28_get_prompt_request_params =
+    MESSAGE("GetPromptRequestParams", sizeof(struct mcp_get_prompt_request_params), 0x9,
+        INDEX(3, 0xc656dd93, 2, 5, 3, 4, 0, 0, 1, 0),
+    ROW(mcp_get_prompt_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_get_prompt_request_params, arguments, "arguments", 0x746e656d75677261, 0x3a2273, 1,
+        IS(STR, .container = WIRE_MAP)),
+    ROW(mcp_get_prompt_request_params, input_responses, "inputResponses",
+        0x7365527475706e69, 0x3a227365736e6f70, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_input_response))),
+    ROW(mcp_get_prompt_request_params, name, "name", 0x3a22656d616e, 0x0, 3, IS(STR)),
+    ROW(mcp_get_prompt_request_params, request_state, "requestState",
+        0x5374736575716572, 0x3a2265746174, 4, IS(STR)));
 
-static const struct wire_row get_prompt_result_rows[] = {
-    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1, {.kind = WIRE_STR}),
-    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_prompt_message}),
-    ROW(mcp_get_prompt_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t get_prompt_result_index[] = {4, 2, 3, 1};
-const struct wire_message mcp_2026_07_28_get_prompt_result = {
-    .name = "GetPromptResult",
-    .rows = get_prompt_result_rows,
-    .n_rows = 4,
-    .hash_index = get_prompt_result_index,
-    .hash_multiplier = 0xd64148c7,
-    .hash_bits = 2,
-    .required = 0xc,
-    .size = sizeof(struct mcp_get_prompt_result),
-};
+const struct wire_message mcp_2026_07_28_get_prompt_result =
+    MESSAGE("GetPromptResult", sizeof(struct mcp_get_prompt_result), 0xc, INDEX(2, 0xd64148c7, 4,
+        2, 3, 1),
+    ROW(mcp_get_prompt_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_get_prompt_result, description, "description", 0x7470697263736564, 0x3a226e6f69, 1,
+        IS(STR)),
+    ROW(mcp_get_prompt_result, messages, "messages", 0x736567617373656d, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_prompt_message))),
+    ROW(mcp_get_prompt_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3,
+        IS(STR)));
 
-static const struct wire_row get_prompt_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_get_prompt_result_response_result}),
-};
-static const uint8_t get_prompt_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_get_prompt_result_response = {
-    .name = "GetPromptResultResponse",
-    .rows = get_prompt_result_response_rows,
-    .n_rows = 3,
-    .hash_index = get_prompt_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_get_prompt_result_response =
+    MESSAGE("GetPromptResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_get_prompt_result_response_result))));
 
-static const struct wire_row get_prompt_result_response_result_rows[] = {
-    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t get_prompt_result_response_result_index[] = {1, 0};
 static const struct wire_variant get_prompt_result_response_result_variants[] = {
-    {.name = "InputRequiredResult", .fixed_literal = "\"input_required\"", .fixed_bit = 0, .message = &mcp_2026_07_28_input_required_result},
+    {.name = "InputRequiredResult", .fixed_bit = 0, .fixed_literal = "\"input_required\"",
+     .message = &mcp_2026_07_28_input_required_result},
     {.name = "GetPromptResult", .message = &mcp_2026_07_28_get_prompt_result},
 };
-const struct wire_message mcp_2026_07_28_get_prompt_result_response_result = {
-    .name = "GetPromptResultResponseResult",
-    .rows = get_prompt_result_response_result_rows,
-    .n_rows = 1,
-    .hash_index = get_prompt_result_response_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = get_prompt_result_response_result_variants,
-    .n_variants = 2,
-};
+const struct wire_message mcp_2026_07_28_get_prompt_result_response_result =
+    UNION("GetPromptResultResponseResult", 0, get_prompt_result_response_result_variants,
+        INDEX(1, 0x1, 1, 0),
+    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row header_mismatch_error_rows[] = {
-    BARE_ROW("error", 0x3a22726f727265, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_header_mismatch_error_error}),
-    BARE_ROW("id", 0x3a226469, 0x0, 1, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-};
-static const uint8_t header_mismatch_error_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_header_mismatch_error = {
-    .name = "HeaderMismatchError",
-    .rows = header_mismatch_error_rows,
-    .n_rows = 3,
-    .hash_index = header_mismatch_error_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_header_mismatch_error =
+    MESSAGE("HeaderMismatchError", 0, 0x5, INDEX(2, 0x5e98c13f, 3, 2, 0, 1),
+    BARE_ROW("error", 0x3a22726f727265, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_header_mismatch_error_error))),
+    BARE_ROW("id", 0x3a226469, 0x0, 1, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, IS(CONST, .of.literal = "\"2.0\"")));
 
-static const struct wire_row header_mismatch_error_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32020"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t header_mismatch_error_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_header_mismatch_error_error = {
-    .name = "HeaderMismatchErrorError",
-    .rows = header_mismatch_error_error_rows,
-    .n_rows = 3,
-    .hash_index = header_mismatch_error_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_header_mismatch_error_error =
+    MESSAGE("HeaderMismatchErrorError", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32020")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row input_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t input_request_index[] = {0, 1};
 static const struct wire_variant input_request_variants[] = {
-    {.name = "CreateMessageRequest", .fixed_literal = "\"sampling/createMessage\"", .fixed_bit = 0, .message = &mcp_2026_07_28_create_message_request},
-    {.name = "ListRootsRequest", .fixed_literal = "\"roots/list\"", .fixed_bit = 0, .message = &mcp_2026_07_28_list_roots_request},
-    {.name = "ElicitRequest", .fixed_literal = "\"elicitation/create\"", .fixed_bit = 0, .message = &mcp_2026_07_28_elicit_request},
+    {.name = "CreateMessageRequest",
+     .fixed_bit = 0, .fixed_literal = "\"sampling/createMessage\"",
+     .message = &mcp_2026_07_28_create_message_request},
+    {.name = "ListRootsRequest", .fixed_bit = 0, .fixed_literal = "\"roots/list\"",
+     .message = &mcp_2026_07_28_list_roots_request},
+    {.name = "ElicitRequest", .fixed_bit = 0, .fixed_literal = "\"elicitation/create\"",
+     .message = &mcp_2026_07_28_elicit_request},
 };
-const struct wire_message mcp_2026_07_28_input_request = {
-    .name = "InputRequest",
-    .rows = input_request_rows,
-    .n_rows = 1,
-    .hash_index = input_request_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = input_request_variants,
-    .n_variants = 3,
-};
+const struct wire_message mcp_2026_07_28_input_request =
+    UNION("InputRequest", 0, input_request_variants, INDEX(1, 0x1, 0, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row input_required_result_rows[] = {
-    ROW(mcp_input_required_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_input_required_result, input_requests, "inputRequests", 0x7165527475706e69, 0x3a227374736575, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_request}),
-    ROW(mcp_input_required_result, request_state, "requestState", 0x5374736575716572, 0x3a2265746174, 2, {.kind = WIRE_STR}),
-    ROW(mcp_input_required_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t input_required_result_index[] = {2, 4, 3, 1};
-const struct wire_message mcp_2026_07_28_input_required_result = {
-    .name = "InputRequiredResult",
-    .rows = input_required_result_rows,
-    .n_rows = 4,
-    .hash_index = input_required_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x8,
-    .size = sizeof(struct mcp_input_required_result),
-};
+const struct wire_message mcp_2026_07_28_input_required_result =
+    MESSAGE("InputRequiredResult", sizeof(struct mcp_input_required_result), 0x8, INDEX(2, 0x1, 2,
+        4, 3, 1),
+    ROW(mcp_input_required_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_input_required_result, input_requests, "inputRequests",
+        0x7165527475706e69, 0x3a227374736575, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_input_request))),
+    ROW(mcp_input_required_result, request_state, "requestState",
+        0x5374736575716572, 0x3a2265746174, 2, IS(STR)),
+    ROW(mcp_input_required_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3,
+        IS(STR)));
 
-static const struct wire_row input_response_rows[] = {
-    BARE_ROW("action", 0x3a226e6f69746361, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("model", 0x3a226c65646f6d, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("roots", 0x3a2273746f6f72, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t input_response_index[] = {2, 3, 1, 0};
 static const struct wire_variant input_response_variants[] = {
-    {.name = "CreateMessageResult", .present = 0x2, .message = &mcp_2026_07_28_create_message_result},
+    {.name = "CreateMessageResult", .present = 0x2,
+     .message = &mcp_2026_07_28_create_message_result},
     {.name = "ListRootsResult", .present = 0x4, .message = &mcp_2026_07_28_list_roots_result},
     {.name = "ElicitResult", .present = 0x1, .message = &mcp_2026_07_28_elicit_result},
 };
-const struct wire_message mcp_2026_07_28_input_response = {
-    .name = "InputResponse",
-    .rows = input_response_rows,
-    .n_rows = 3,
-    .hash_index = input_response_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 2,
-    .variants = input_response_variants,
-    .n_variants = 3,
-};
+const struct wire_message mcp_2026_07_28_input_response =
+    UNION("InputResponse", 0, input_response_variants, INDEX(2, 0x8116017f, 2, 3, 1, 0),
+    BARE_ROW("action", 0x3a226e6f69746361, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("model", 0x3a226c65646f6d, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("roots", 0x3a2273746f6f72, 0x0, 2, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row input_response_request_params_rows[] = {
-    ROW(mcp_input_response_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_input_response_request_params, input_responses, "inputResponses", 0x7365527475706e69, 0x3a227365736e6f70, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_response}),
-    ROW(mcp_input_response_request_params, request_state, "requestState", 0x5374736575716572, 0x3a2265746174, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t input_response_request_params_index[] = {0, 2, 3, 1};
-const struct wire_message mcp_2026_07_28_input_response_request_params = {
-    .name = "InputResponseRequestParams",
-    .rows = input_response_request_params_rows,
-    .n_rows = 3,
-    .hash_index = input_response_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 2,
-    .required = 0x1,
-    .size = sizeof(struct mcp_input_response_request_params),
-};
+const struct wire_message mcp_2026_07_28_input_response_request_params =
+    MESSAGE("InputResponseRequestParams", sizeof(struct mcp_input_response_request_params), 0x1,
+        INDEX(2, 0x1, 0, 2, 3, 1),
+    ROW(mcp_input_response_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_input_response_request_params, input_responses, "inputResponses",
+        0x7365527475706e69, 0x3a227365736e6f70, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_input_response))),
+    ROW(mcp_input_response_request_params, request_state, "requestState",
+        0x5374736575716572, 0x3a2265746174, 2, IS(STR)));
 
-static const struct wire_row internal_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32603"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t internal_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_internal_error = {
-    .name = "InternalError",
-    .rows = internal_error_rows,
-    .n_rows = 3,
-    .hash_index = internal_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_internal_error =
+    MESSAGE("InternalError", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32603")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row invalid_params_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32602"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t invalid_params_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_invalid_params_error = {
-    .name = "InvalidParamsError",
-    .rows = invalid_params_error_rows,
-    .n_rows = 3,
-    .hash_index = invalid_params_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_invalid_params_error =
+    MESSAGE("InvalidParamsError", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32602")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row invalid_request_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32600"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t invalid_request_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_invalid_request_error = {
-    .name = "InvalidRequestError",
-    .rows = invalid_request_error_rows,
-    .n_rows = 3,
-    .hash_index = invalid_request_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_invalid_request_error =
+    MESSAGE("InvalidRequestError", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32600")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row list_prompts_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"prompts/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_paginated_request_params}),
-};
-static const uint8_t list_prompts_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_list_prompts_request = {
-    .name = "ListPromptsRequest",
-    .rows = list_prompts_request_rows,
-    .n_rows = 4,
-    .hash_index = list_prompts_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_list_prompts_request =
+    MESSAGE("ListPromptsRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"prompts/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_paginated_request_params))));
 
-static const struct wire_row list_prompts_result_rows[] = {
-    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_list_prompts_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_prompt}),
-    ROW(mcp_list_prompts_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4, {.kind = WIRE_STR}),
-    ROW(mcp_list_prompts_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t list_prompts_result_index[] = {6, 0, 4, 5, 0, 1, 3, 2};
-const struct wire_message mcp_2026_07_28_list_prompts_result = {
-    .name = "ListPromptsResult",
-    .rows = list_prompts_result_rows,
-    .n_rows = 6,
-    .hash_index = list_prompts_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0x3a,
-    .size = sizeof(struct mcp_list_prompts_result),
-};
+const struct wire_message mcp_2026_07_28_list_prompts_result =
+    MESSAGE("ListPromptsResult", sizeof(struct mcp_list_prompts_result), 0x3a,
+        INDEX(3, 0x5e8885db, 6, 0, 4, 5, 0, 1, 3, 2),
+    ROW(mcp_list_prompts_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_list_prompts_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1,
+        IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_list_prompts_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_prompts_result, prompts, "prompts", 0x227374706d6f7270, 0x3a, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_prompt))),
+    ROW(mcp_list_prompts_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4,
+        IS(STR)),
+    ROW(mcp_list_prompts_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row list_prompts_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_prompts_result}),
-};
-static const uint8_t list_prompts_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_list_prompts_result_response = {
-    .name = "ListPromptsResultResponse",
-    .rows = list_prompts_result_response_rows,
-    .n_rows = 3,
-    .hash_index = list_prompts_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_list_prompts_result_response =
+    MESSAGE("ListPromptsResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_list_prompts_result))));
 
-static const struct wire_row list_resource_templates_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/templates/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_paginated_request_params}),
-};
-static const uint8_t list_resource_templates_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_list_resource_templates_request = {
-    .name = "ListResourceTemplatesRequest",
-    .rows = list_resource_templates_request_rows,
-    .n_rows = 4,
-    .hash_index = list_resource_templates_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_list_resource_templates_request =
+    MESSAGE("ListResourceTemplatesRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"resources/templates/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_paginated_request_params))));
 
-static const struct wire_row list_resource_templates_result_rows[] = {
-    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_list_resource_templates_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates", 0x656372756f736572, 0x6574616c706d6554, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_resource_template}),
-    ROW(mcp_list_resource_templates_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4, {.kind = WIRE_STR}),
-    ROW(mcp_list_resource_templates_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t list_resource_templates_result_index[] = {0, 3, 5, 1, 0, 4, 2, 6};
-const struct wire_message mcp_2026_07_28_list_resource_templates_result = {
-    .name = "ListResourceTemplatesResult",
-    .rows = list_resource_templates_result_rows,
-    .n_rows = 6,
-    .hash_index = list_resource_templates_result_index,
-    .hash_multiplier = 0x97377909,
-    .hash_bits = 3,
-    .required = 0x3a,
-    .size = sizeof(struct mcp_list_resource_templates_result),
-};
+const struct wire_message mcp_2026_07_28_list_resource_templates_result =
+    MESSAGE("ListResourceTemplatesResult", sizeof(struct mcp_list_resource_templates_result),
+        0x3a, INDEX(3, 0x97377909, 0, 3, 5, 1, 0, 4, 2, 6),
+    ROW(mcp_list_resource_templates_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_list_resource_templates_result, cache_scope, "cacheScope",
+        0x6f63536568636163, 0x3a226570, 1, IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_list_resource_templates_result, next_cursor, "nextCursor",
+        0x737275437478656e, 0x3a22726f, 2, IS(STR)),
+    ROW(mcp_list_resource_templates_result, resource_templates, "resourceTemplates",
+        0x656372756f736572, 0x6574616c706d6554, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_resource_template))),
+    ROW(mcp_list_resource_templates_result, result_type, "resultType",
+        0x7954746c75736572, 0x3a226570, 4, IS(STR)),
+    ROW(mcp_list_resource_templates_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row list_resource_templates_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_resource_templates_result}),
-};
-static const uint8_t list_resource_templates_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_list_resource_templates_result_response = {
-    .name = "ListResourceTemplatesResultResponse",
-    .rows = list_resource_templates_result_response_rows,
-    .n_rows = 3,
-    .hash_index = list_resource_templates_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_list_resource_templates_result_response =
+    MESSAGE("ListResourceTemplatesResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_list_resource_templates_result))));
 
-static const struct wire_row list_resources_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_paginated_request_params}),
-};
-static const uint8_t list_resources_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_list_resources_request = {
-    .name = "ListResourcesRequest",
-    .rows = list_resources_request_rows,
-    .n_rows = 4,
-    .hash_index = list_resources_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_list_resources_request =
+    MESSAGE("ListResourcesRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"resources/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_paginated_request_params))));
 
-static const struct wire_row list_resources_result_rows[] = {
-    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_list_resources_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_resource}),
-    ROW(mcp_list_resources_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4, {.kind = WIRE_STR}),
-    ROW(mcp_list_resources_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t list_resources_result_index[] = {6, 0, 4, 5, 0, 1, 3, 2};
-const struct wire_message mcp_2026_07_28_list_resources_result = {
-    .name = "ListResourcesResult",
-    .rows = list_resources_result_rows,
-    .n_rows = 6,
-    .hash_index = list_resources_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 3,
-    .required = 0x3a,
-    .size = sizeof(struct mcp_list_resources_result),
-};
+const struct wire_message mcp_2026_07_28_list_resources_result =
+    MESSAGE("ListResourcesResult", sizeof(struct mcp_list_resources_result), 0x3a,
+        INDEX(3, 0x5e8885db, 6, 0, 4, 5, 0, 1, 3, 2),
+    ROW(mcp_list_resources_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_list_resources_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1,
+        IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_list_resources_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_resources_result, resources, "resources", 0x656372756f736572, 0x3a2273, 3,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_resource))),
+    ROW(mcp_list_resources_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 4,
+        IS(STR)),
+    ROW(mcp_list_resources_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row list_resources_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_resources_result}),
-};
-static const uint8_t list_resources_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_list_resources_result_response = {
-    .name = "ListResourcesResultResponse",
-    .rows = list_resources_result_response_rows,
-    .n_rows = 3,
-    .hash_index = list_resources_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_list_resources_result_response =
+    MESSAGE("ListResourcesResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_list_resources_result))));
 
-static const struct wire_row list_roots_request_rows[] = {
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "\"roots/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_roots_request_params}),
-};
-static const uint8_t list_roots_request_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_list_roots_request = {
-    .name = "ListRootsRequest",
-    .rows = list_roots_request_rows,
-    .n_rows = 2,
-    .hash_index = list_roots_request_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2026_07_28_list_roots_request =
+    MESSAGE("ListRootsRequest", 0, 0x1, INDEX(1, 0x5e8885db, 2, 1),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 0, IS(CONST, .of.literal = "\"roots/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_list_roots_request_params))));
 
-static const struct wire_row list_roots_request_params_rows[] = {
-    ROW(mcp_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_roots_request_params_meta}),
-};
-static const uint8_t list_roots_request_params_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_list_roots_request_params = {
-    .name = "ListRootsRequestParams",
-    .rows = list_roots_request_params_rows,
-    .n_rows = 1,
-    .hash_index = list_roots_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_request_params),
-};
+const struct wire_message mcp_2026_07_28_list_roots_request_params =
+    MESSAGE("ListRootsRequestParams", sizeof(struct mcp_request_params), 0x0, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_list_roots_request_params_meta))));
 
-const struct wire_message mcp_2026_07_28_list_roots_request_params_meta = {
-    .name = "ListRootsRequestParamsMeta",
-    .size = sizeof(struct mcp_request_meta_object),
-};
+const struct wire_message mcp_2026_07_28_list_roots_request_params_meta =
+    EMPTY_MESSAGE("ListRootsRequestParamsMeta", sizeof(struct mcp_request_meta_object));
 
-static const struct wire_row list_roots_result_rows[] = {
-    ROW(mcp_list_roots_result, roots, "roots", 0x3a2273746f6f72, 0x0, 1, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_root}),
-};
-static const uint8_t list_roots_result_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_list_roots_result = {
-    .name = "ListRootsResult",
-    .rows = list_roots_result_rows,
-    .n_rows = 1,
-    .hash_index = list_roots_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_list_roots_result),
-};
+const struct wire_message mcp_2026_07_28_list_roots_result =
+    MESSAGE("ListRootsResult", sizeof(struct mcp_list_roots_result), 0x2, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_list_roots_result, roots, "roots", 0x3a2273746f6f72, 0x0, 1,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_root))));
 
-static const struct wire_row list_tools_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"tools/list\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_paginated_request_params}),
-};
-static const uint8_t list_tools_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_list_tools_request = {
-    .name = "ListToolsRequest",
-    .rows = list_tools_request_rows,
-    .n_rows = 4,
-    .hash_index = list_tools_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_list_tools_request =
+    MESSAGE("ListToolsRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"tools/list\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_paginated_request_params))));
 
-static const struct wire_row list_tools_result_rows[] = {
-    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_list_tools_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2, {.kind = WIRE_STR}),
-    ROW(mcp_list_tools_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3, {.kind = WIRE_STR}),
-    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2026_07_28_tool}),
-    ROW(mcp_list_tools_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t list_tools_result_index[] = {6, 4, 5, 3, 1, 2, 0, 0};
-const struct wire_message mcp_2026_07_28_list_tools_result = {
-    .name = "ListToolsResult",
-    .rows = list_tools_result_rows,
-    .n_rows = 6,
-    .hash_index = list_tools_result_index,
-    .hash_multiplier = 0xdc6318bd,
-    .hash_bits = 3,
-    .required = 0x3a,
-    .size = sizeof(struct mcp_list_tools_result),
-};
+const struct wire_message mcp_2026_07_28_list_tools_result =
+    MESSAGE("ListToolsResult", sizeof(struct mcp_list_tools_result), 0x3a, INDEX(3, 0xdc6318bd, 6,
+        4, 5, 3, 1, 2, 0, 0),
+    ROW(mcp_list_tools_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_list_tools_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1,
+        IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_list_tools_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 2,
+        IS(STR)),
+    ROW(mcp_list_tools_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3,
+        IS(STR)),
+    ROW(mcp_list_tools_result, tools, "tools", 0x3a22736c6f6f74, 0x0, 4,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2026_07_28_tool))),
+    ROW(mcp_list_tools_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 5,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row list_tools_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_tools_result}),
-};
-static const uint8_t list_tools_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_list_tools_result_response = {
-    .name = "ListToolsResultResponse",
-    .rows = list_tools_result_response_rows,
-    .n_rows = 3,
-    .hash_index = list_tools_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_list_tools_result_response =
+    MESSAGE("ListToolsResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_list_tools_result))));
 
-static const struct wire_row logging_message_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/message\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_logging_message_notification_params}),
-};
-static const uint8_t logging_message_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_logging_message_notification = {
-    .name = "LoggingMessageNotification",
-    .rows = logging_message_notification_rows,
-    .n_rows = 3,
-    .hash_index = logging_message_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_logging_message_notification =
+    MESSAGE("LoggingMessageNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/message\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_logging_message_notification_params))));
 
-static const struct wire_row logging_message_notification_params_rows[] = {
-    ROW(mcp_logging_message_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object}),
-    ROW(mcp_logging_message_notification_params, data, "data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_logging_message_notification_params, level, "level", 0x3a226c6576656c, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level}),
-    ROW(mcp_logging_message_notification_params, logger, "logger", 0x3a22726567676f6c, 0x0, 3, {.kind = WIRE_STR}),
-};
-static const uint8_t logging_message_notification_params_index[] = {3, 1, 4, 2};
-const struct wire_message mcp_2026_07_28_logging_message_notification_params = {
-    .name = "LoggingMessageNotificationParams",
-    .rows = logging_message_notification_params_rows,
-    .n_rows = 4,
-    .hash_index = logging_message_notification_params_index,
-    .hash_multiplier = 0x43508f59,
-    .hash_bits = 2,
-    .required = 0x6,
-    .size = sizeof(struct mcp_logging_message_notification_params),
-};
+const struct wire_message mcp_2026_07_28_logging_message_notification_params =
+    MESSAGE("LoggingMessageNotificationParams",
+        sizeof(struct mcp_logging_message_notification_params), 0x6, INDEX(2, 0x43508f59, 3, 1, 4,
+        2),
+    ROW(mcp_logging_message_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_notification_meta_object))),
+    ROW(mcp_logging_message_notification_params, data, "data", 0x3a2261746164, 0x0, 1,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_logging_message_notification_params, level, "level", 0x3a226c6576656c, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_logging_level)),
+    ROW(mcp_logging_message_notification_params, logger, "logger", 0x3a22726567676f6c, 0x0, 3,
+        IS(STR)));
 
-static const struct wire_row method_not_found_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32601"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t method_not_found_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_method_not_found_error = {
-    .name = "MethodNotFoundError",
-    .rows = method_not_found_error_rows,
-    .n_rows = 3,
-    .hash_index = method_not_found_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_method_not_found_error =
+    MESSAGE("MethodNotFoundError", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32601")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row missing_required_client_capability_error_rows[] = {
-    BARE_ROW("error", 0x3a22726f727265, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_missing_required_client_capability_error_error}),
-    BARE_ROW("id", 0x3a226469, 0x0, 1, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-};
-static const uint8_t missing_required_client_capability_error_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_missing_required_client_capability_error = {
-    .name = "MissingRequiredClientCapabilityError",
-    .rows = missing_required_client_capability_error_rows,
-    .n_rows = 3,
-    .hash_index = missing_required_client_capability_error_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_missing_required_client_capability_error =
+    MESSAGE("MissingRequiredClientCapabilityError", 0, 0x5, INDEX(2, 0x5e98c13f, 3, 2, 0, 1),
+    BARE_ROW("error", 0x3a22726f727265, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_missing_required_client_capability_error_error))),
+    BARE_ROW("id", 0x3a226469, 0x0, 1, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, IS(CONST, .of.literal = "\"2.0\"")));
 
-static const struct wire_row missing_required_client_capability_error_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32021"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_missing_required_client_capability_error_error_data}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t missing_required_client_capability_error_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_missing_required_client_capability_error_error = {
-    .name = "MissingRequiredClientCapabilityErrorError",
-    .rows = missing_required_client_capability_error_error_rows,
-    .n_rows = 3,
-    .hash_index = missing_required_client_capability_error_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_missing_required_client_capability_error_error =
+    MESSAGE("MissingRequiredClientCapabilityErrorError", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32021")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_missing_required_client_capability_error_error_data))),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row missing_required_client_capability_error_error_data_rows[] = {
-    BARE_ROW("requiredCapabilities", 0x6465726975716572, 0x696c696261706143, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_client_capabilities}),
-};
-static const uint8_t missing_required_client_capability_error_error_data_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_missing_required_client_capability_error_error_data = {
-    .name = "MissingRequiredClientCapabilityErrorErrorData",
-    .rows = missing_required_client_capability_error_error_data_rows,
-    .n_rows = 1,
-    .hash_index = missing_required_client_capability_error_error_data_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-};
+const struct wire_message mcp_2026_07_28_missing_required_client_capability_error_error_data =
+    MESSAGE("MissingRequiredClientCapabilityErrorErrorData", 0, 0x1, INDEX(1, 0x1, 0, 1),
+    BARE_ROW("requiredCapabilities", 0x6465726975716572, 0x696c696261706143, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities))));
 
-static const struct wire_row notification_meta_object_rows[] = {
-    BARE_ROW("io.modelcontextprotocol/subscriptionId", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t notification_meta_object_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_notification_meta_object = {
-    .name = "NotificationMetaObject",
-    .rows = notification_meta_object_rows,
-    .n_rows = 1,
-    .hash_index = notification_meta_object_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-};
+const struct wire_message mcp_2026_07_28_notification_meta_object =
+    MESSAGE("NotificationMetaObject", 0, 0x0, INDEX(1, 0x1, 0, 1),
+    BARE_ROW("io.modelcontextprotocol/subscriptionId", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0,
+        IS(TOKEN)));
 
-static const struct wire_row notification_params_rows[] = {
-    ROW(mcp_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object}),
-};
-static const uint8_t notification_params_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_notification_params = {
-    .name = "NotificationParams",
-    .rows = notification_params_rows,
-    .n_rows = 1,
-    .hash_index = notification_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .size = sizeof(struct mcp_notification_params),
-};
+const struct wire_message mcp_2026_07_28_notification_params =
+    MESSAGE("NotificationParams", sizeof(struct mcp_notification_params), 0x0, INDEX(1, 0x1, 0,
+        1),
+    ROW(mcp_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_notification_meta_object))));
 
-static const struct wire_row paginated_request_params_rows[] = {
-    ROW(mcp_paginated_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_paginated_request_params, cursor, "cursor", 0x3a22726f73727563, 0x0, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t paginated_request_params_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_paginated_request_params = {
-    .name = "PaginatedRequestParams",
-    .rows = paginated_request_params_rows,
-    .n_rows = 2,
-    .hash_index = paginated_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_paginated_request_params),
-};
+const struct wire_message mcp_2026_07_28_paginated_request_params =
+    MESSAGE("PaginatedRequestParams", sizeof(struct mcp_paginated_request_params), 0x1,
+        INDEX(1, 0x1, 2, 1),
+    ROW(mcp_paginated_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_paginated_request_params, cursor, "cursor", 0x3a22726f73727563, 0x0, 1, IS(STR)));
 
-static const struct wire_row paginated_result_rows[] = {
-    ROW(mcp_paginated_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_paginated_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 1, {.kind = WIRE_STR}),
-    ROW(mcp_paginated_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t paginated_result_index[] = {0, 3, 1, 2};
-const struct wire_message mcp_2026_07_28_paginated_result = {
-    .name = "PaginatedResult",
-    .rows = paginated_result_rows,
-    .n_rows = 3,
-    .hash_index = paginated_result_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x4,
-    .size = sizeof(struct mcp_paginated_result),
-};
+const struct wire_message mcp_2026_07_28_paginated_result =
+    MESSAGE("PaginatedResult", sizeof(struct mcp_paginated_result), 0x4, INDEX(2, 0x5e8885db, 0,
+        3, 1, 2),
+    ROW(mcp_paginated_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_paginated_result, next_cursor, "nextCursor", 0x737275437478656e, 0x3a22726f, 1,
+        IS(STR)),
+    ROW(mcp_paginated_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 2,
+        IS(STR)));
 
-static const struct wire_row parse_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32700"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t parse_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_parse_error = {
-    .name = "ParseError",
-    .rows = parse_error_rows,
-    .n_rows = 3,
-    .hash_index = parse_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_parse_error =
+    MESSAGE("ParseError", 0, 0x5, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32700")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row progress_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/progress\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_progress_notification_params}),
-};
-static const uint8_t progress_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_progress_notification = {
-    .name = "ProgressNotification",
-    .rows = progress_notification_rows,
-    .n_rows = 3,
-    .hash_index = progress_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_progress_notification =
+    MESSAGE("ProgressNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/progress\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_progress_notification_params))));
 
-static const struct wire_row progress_notification_params_rows[] = {
-    ROW(mcp_progress_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object}),
-    ROW(mcp_progress_notification_params, message, "message", 0x226567617373656d, 0x3a, 1, {.kind = WIRE_STR}),
-    ROW(mcp_progress_notification_params, progress, "progress", 0x73736572676f7270, 0x3a22, 2, {.kind = WIRE_NUM}),
-    ROW(mcp_progress_notification_params, progress_token, "progressToken", 0x73736572676f7270, 0x3a226e656b6f54, 3, {.kind = WIRE_TOKEN}),
-    ROW(mcp_progress_notification_params, total, "total", 0x3a226c61746f74, 0x0, 4, {.kind = WIRE_NUM}),
-};
-static const uint8_t progress_notification_params_index[] = {5, 0, 4, 1, 0, 2, 3, 0};
-const struct wire_message mcp_2026_07_28_progress_notification_params = {
-    .name = "ProgressNotificationParams",
-    .rows = progress_notification_params_rows,
-    .n_rows = 5,
-    .hash_index = progress_notification_params_index,
-    .hash_multiplier = 0x8116017f,
-    .hash_bits = 3,
-    .required = 0xc,
-    .size = sizeof(struct mcp_progress_notification_params),
-};
+const struct wire_message mcp_2026_07_28_progress_notification_params =
+    MESSAGE("ProgressNotificationParams", sizeof(struct mcp_progress_notification_params), 0xc,
+        INDEX(3, 0x8116017f, 5, 0, 4, 1, 0, 2, 3, 0),
+    ROW(mcp_progress_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_notification_meta_object))),
+    ROW(mcp_progress_notification_params, message, "message", 0x226567617373656d, 0x3a, 1,
+        IS(STR)),
+    ROW(mcp_progress_notification_params, progress, "progress", 0x73736572676f7270, 0x3a22, 2,
+        IS(NUM)),
+    ROW(mcp_progress_notification_params, progress_token, "progressToken",
+        0x73736572676f7270, 0x3a226e656b6f54, 3, IS(TOKEN)),
+    ROW(mcp_progress_notification_params, total, "total", 0x3a226c61746f74, 0x0, 4, IS(NUM)));
 
-static const struct wire_row prompt_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/prompts/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_notification_params}),
-};
-static const uint8_t prompt_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_prompt_list_changed_notification = {
-    .name = "PromptListChangedNotification",
-    .rows = prompt_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = prompt_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2026_07_28_prompt_list_changed_notification =
+    MESSAGE("PromptListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/prompts/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_notification_params))));
 
-static const struct wire_row read_resource_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"resources/read\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_read_resource_request_params}),
-};
-static const uint8_t read_resource_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_read_resource_request = {
-    .name = "ReadResourceRequest",
-    .rows = read_resource_request_rows,
-    .n_rows = 4,
-    .hash_index = read_resource_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_read_resource_request =
+    MESSAGE("ReadResourceRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, IS(CONST, .of.literal = "\"resources/read\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_read_resource_request_params))));
 
-static const struct wire_row read_resource_request_params_rows[] = {
-    ROW(mcp_read_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_read_resource_request_params, input_responses, "inputResponses", 0x7365527475706e69, 0x3a227365736e6f70, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_response}),
-    ROW(mcp_read_resource_request_params, request_state, "requestState", 0x5374736575716572, 0x3a2265746174, 2, {.kind = WIRE_STR}),
-    ROW(mcp_read_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 3, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t read_resource_request_params_index[] = {4, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_read_resource_request_params = {
-    .name = "ReadResourceRequestParams",
-    .rows = read_resource_request_params_rows,
-    .n_rows = 4,
-    .hash_index = read_resource_request_params_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 2,
-    .required = 0x9,
-    .size = sizeof(struct mcp_read_resource_request_params),
-};
+const struct wire_message mcp_2026_07_28_read_resource_request_params =
+    MESSAGE("ReadResourceRequestParams", sizeof(struct mcp_read_resource_request_params), 0x9,
+        INDEX(2, 0x5e8885db, 4, 2, 1, 3),
+    ROW(mcp_read_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_read_resource_request_params, input_responses, "inputResponses",
+        0x7365527475706e69, 0x3a227365736e6f70, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_input_response))),
+    ROW(mcp_read_resource_request_params, request_state, "requestState",
+        0x5374736575716572, 0x3a2265746174, 2, IS(STR)),
+    ROW(mcp_read_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 3,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row read_resource_result_rows[] = {
-    ROW(mcp_read_resource_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_read_resource_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1, {.kind = WIRE_ENUM, .of.choices = &mcp_2026_07_28_cache_scope}),
-    ROW(mcp_read_resource_result, contents, "contents", 0x73746e65746e6f63, 0x3a22, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_06_18_resource_contents_union}),
-    ROW(mcp_read_resource_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3, {.kind = WIRE_STR}),
-    ROW(mcp_read_resource_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 4, {.kind = WIRE_INT, .of.range = &(const struct wire_range){0, HUGE_VAL}}),
-};
-static const uint8_t read_resource_result_index[] = {0, 1, 4, 5, 0, 3, 0, 2};
-const struct wire_message mcp_2026_07_28_read_resource_result = {
-    .name = "ReadResourceResult",
-    .rows = read_resource_result_rows,
-    .n_rows = 5,
-    .hash_index = read_resource_result_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 3,
-    .required = 0x1e,
-    .size = sizeof(struct mcp_read_resource_result),
-};
+const struct wire_message mcp_2026_07_28_read_resource_result =
+    MESSAGE("ReadResourceResult", sizeof(struct mcp_read_resource_result), 0x1e,
+        INDEX(3, 0x3c88596d, 0, 1, 4, 5, 0, 3, 0, 2),
+    ROW(mcp_read_resource_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_read_resource_result, cache_scope, "cacheScope", 0x6f63536568636163, 0x3a226570, 1,
+        IS(ENUM, .of.choices = &mcp_2026_07_28_cache_scope)),
+    ROW(mcp_read_resource_result, contents, "contents", 0x73746e65746e6f63, 0x3a22, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_06_18_resource_contents_union))),
+    ROW(mcp_read_resource_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 3,
+        IS(STR)),
+    ROW(mcp_read_resource_result, ttl_ms, "ttlMs", 0x3a22734d6c7474, 0x0, 4,
+        IS(INT, .of.range = &(const struct wire_range){0, HUGE_VAL})));
 
-static const struct wire_row read_resource_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_read_resource_result_response_result}),
-};
-static const uint8_t read_resource_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_read_resource_result_response = {
-    .name = "ReadResourceResultResponse",
-    .rows = read_resource_result_response_rows,
-    .n_rows = 3,
-    .hash_index = read_resource_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_read_resource_result_response =
+    MESSAGE("ReadResourceResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_read_resource_result_response_result))));
 
-static const struct wire_row read_resource_result_response_result_rows[] = {
-    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t read_resource_result_response_result_index[] = {1, 0};
 static const struct wire_variant read_resource_result_response_result_variants[] = {
-    {.name = "InputRequiredResult", .fixed_literal = "\"input_required\"", .fixed_bit = 0, .message = &mcp_2026_07_28_input_required_result},
+    {.name = "InputRequiredResult", .fixed_bit = 0, .fixed_literal = "\"input_required\"",
+     .message = &mcp_2026_07_28_input_required_result},
     {.name = "ReadResourceResult", .message = &mcp_2026_07_28_read_resource_result},
 };
-const struct wire_message mcp_2026_07_28_read_resource_result_response_result = {
-    .name = "ReadResourceResultResponseResult",
-    .rows = read_resource_result_response_result_rows,
-    .n_rows = 1,
-    .hash_index = read_resource_result_response_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = read_resource_result_response_result_variants,
-    .n_variants = 2,
-};
+const struct wire_message mcp_2026_07_28_read_resource_result_response_result =
+    UNION("ReadResourceResultResponseResult", 0, read_resource_result_response_result_variants,
+        INDEX(1, 0x1, 1, 0),
+    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row request_meta_object_rows[] = {
-    ROW(mcp_request_meta_object, client_capabilities, "io.modelcontextprotocol/clientCapabilities", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_client_capabilities}),
-    ROW(mcp_request_meta_object, client_info, "io.modelcontextprotocol/clientInfo", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation}),
-    ROW(mcp_request_meta_object, log_level, "io.modelcontextprotocol/logLevel", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level}),
-    ROW(mcp_request_meta_object, protocol_version, "io.modelcontextprotocol/protocolVersion", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 3, {.kind = WIRE_STR}),
-    ROW(mcp_request_meta_object, progress_token, "progressToken", 0x73736572676f7270, 0x3a226e656b6f54, 4, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t request_meta_object_index[] = {2, 5, 1, 0, 4, 0, 3, 0};
-const struct wire_message mcp_2026_07_28_request_meta_object = {
-    .name = "RequestMetaObject",
-    .rows = request_meta_object_rows,
-    .n_rows = 5,
-    .hash_index = request_meta_object_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 3,
-    .required = 0x9,
-    .size = sizeof(struct mcp_request_meta_object),
-};
+const struct wire_message mcp_2026_07_28_request_meta_object =
+    MESSAGE("RequestMetaObject", sizeof(struct mcp_request_meta_object), 0x9, INDEX(3, 0x3c88596d,
+        2, 5, 1, 0, 4, 0, 3, 0),
+    ROW(mcp_request_meta_object, client_capabilities,
+        "io.modelcontextprotocol/clientCapabilities", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities))),
+    ROW(mcp_request_meta_object, client_info, "io.modelcontextprotocol/clientInfo",
+        0x6c65646f6d2e6f69, 0x70747865746e6f63, 1, IS(OBJECT, OF(mcp_2025_11_25_implementation))),
+    ROW(mcp_request_meta_object, log_level, "io.modelcontextprotocol/logLevel",
+        0x6c65646f6d2e6f69, 0x70747865746e6f63, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_logging_level)),
+    ROW(mcp_request_meta_object, protocol_version, "io.modelcontextprotocol/protocolVersion",
+        0x6c65646f6d2e6f69, 0x70747865746e6f63, 3, IS(STR)),
+    ROW(mcp_request_meta_object, progress_token, "progressToken",
+        0x73736572676f7270, 0x3a226e656b6f54, 4, IS(TOKEN)));
 
-static const struct wire_row request_params_rows[] = {
-    ROW(mcp_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-};
-static const uint8_t request_params_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_request_params = {
-    .name = "RequestParams",
-    .rows = request_params_rows,
-    .n_rows = 1,
-    .hash_index = request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x1,
-    .size = sizeof(struct mcp_request_params),
-};
+const struct wire_message mcp_2026_07_28_request_params =
+    MESSAGE("RequestParams", sizeof(struct mcp_request_params), 0x1, INDEX(1, 0x1, 0, 1),
+    ROW(mcp_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))));
 
-static const struct wire_row resource_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/resources/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_notification_params}),
-};
-static const uint8_t resource_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_resource_list_changed_notification = {
-    .name = "ResourceListChangedNotification",
-    .rows = resource_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = resource_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2026_07_28_resource_list_changed_notification =
+    MESSAGE("ResourceListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/resources/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_notification_params))));
 
-static const struct wire_row resource_request_params_rows[] = {
-    ROW(mcp_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_request_params_index[] = {1, 2};
-const struct wire_message mcp_2026_07_28_resource_request_params = {
-    .name = "ResourceRequestParams",
-    .rows = resource_request_params_rows,
-    .n_rows = 2,
-    .hash_index = resource_request_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_resource_request_params),
-};
+const struct wire_message mcp_2026_07_28_resource_request_params =
+    MESSAGE("ResourceRequestParams", sizeof(struct mcp_resource_request_params), 0x3,
+        INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_resource_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_resource_request_params, uri, "uri", 0x3a22697275, 0x0, 1,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row resource_updated_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/resources/updated\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_resource_updated_notification_params}),
-};
-static const uint8_t resource_updated_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_resource_updated_notification = {
-    .name = "ResourceUpdatedNotification",
-    .rows = resource_updated_notification_rows,
-    .n_rows = 3,
-    .hash_index = resource_updated_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_resource_updated_notification =
+    MESSAGE("ResourceUpdatedNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/resources/updated\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_resource_updated_notification_params))));
 
-static const struct wire_row resource_updated_notification_params_rows[] = {
-    ROW(mcp_resource_updated_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object}),
-    ROW(mcp_resource_updated_notification_params, uri, "uri", 0x3a22697275, 0x0, 1, {.kind = WIRE_STR, .format = WIRE_URI}),
-};
-static const uint8_t resource_updated_notification_params_index[] = {1, 2};
-const struct wire_message mcp_2026_07_28_resource_updated_notification_params = {
-    .name = "ResourceUpdatedNotificationParams",
-    .rows = resource_updated_notification_params_rows,
-    .n_rows = 2,
-    .hash_index = resource_updated_notification_params_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_resource_updated_notification_params),
-};
+const struct wire_message mcp_2026_07_28_resource_updated_notification_params =
+    MESSAGE("ResourceUpdatedNotificationParams",
+        sizeof(struct mcp_resource_updated_notification_params), 0x2, INDEX(1, 0x3c88596d, 1, 2),
+    ROW(mcp_resource_updated_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_notification_meta_object))),
+    ROW(mcp_resource_updated_notification_params, uri, "uri", 0x3a22697275, 0x0, 1,
+        IS(STR, .format = WIRE_URI)));
 
-static const struct wire_row result_rows[] = {
-    ROW(mcp_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object}),
-    ROW(mcp_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t result_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_result = {
-    .name = "Result",
-    .rows = result_rows,
-    .n_rows = 2,
-    .hash_index = result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_result),
-};
+const struct wire_message mcp_2026_07_28_result =
+    MESSAGE("Result", sizeof(struct mcp_result), 0x2, INDEX(1, 0x1, 2, 1),
+    ROW(mcp_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_result_meta_object))),
+    ROW(mcp_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 1, IS(STR)));
 
-static const struct wire_row result_meta_object_rows[] = {
-    BARE_ROW("io.modelcontextprotocol/serverInfo", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation}),
-};
-static const uint8_t result_meta_object_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_result_meta_object = {
-    .name = "ResultMetaObject",
-    .rows = result_meta_object_rows,
-    .n_rows = 1,
-    .hash_index = result_meta_object_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-};
+const struct wire_message mcp_2026_07_28_result_meta_object =
+    MESSAGE("ResultMetaObject", 0, 0x0, INDEX(1, 0x1, 0, 1),
+    BARE_ROW("io.modelcontextprotocol/serverInfo", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_implementation))));
 
-static const struct wire_row sampling_message_rows[] = {
-    ROW(mcp_sampling_message, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1, {.kind = WIRE_OBJECT, .container = WIRE_MANY, .of.message = &mcp_2026_07_28_sampling_message_content_block}),
-    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2, {.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role}),
-};
-static const uint8_t sampling_message_index[] = {1, 3, 2, 0};
-const struct wire_message mcp_2026_07_28_sampling_message = {
-    .name = "SamplingMessage",
-    .rows = sampling_message_rows,
-    .n_rows = 3,
-    .hash_index = sampling_message_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 2,
-    .required = 0x6,
-    .size = sizeof(struct mcp_sampling_message),
-};
+const struct wire_message mcp_2026_07_28_sampling_message =
+    MESSAGE("SamplingMessage", sizeof(struct mcp_sampling_message), 0x6, INDEX(2, 0x3c88596d, 1,
+        3, 2, 0),
+    ROW(mcp_sampling_message, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_sampling_message, content, "content", 0x22746e65746e6f63, 0x3a, 1,
+        IS(OBJECT, .container = WIRE_MANY, OF(mcp_2026_07_28_sampling_message_content_block))),
+    ROW(mcp_sampling_message, role, "role", 0x3a22656c6f72, 0x0, 2,
+        IS(ENUM, .of.choices = &mcp_2025_03_26_role)));
 
-static const struct wire_row sampling_message_content_block_rows[] = {
-    BARE_ROW("type", 0x3a2265707974, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-};
-static const uint8_t sampling_message_content_block_index[] = {1, 0};
 static const struct wire_variant sampling_message_content_block_variants[] = {
-    {.name = "TextContent", .fixed_literal = "\"text\"", .fixed_bit = 0, .kind = 1,
+    {.name = "TextContent", .fixed_bit = 0, .fixed_literal = "\"text\"", .kind = 1,
      .message = &mcp_2025_06_18_text_content},
-    {.name = "ImageContent", .fixed_literal = "\"image\"", .fixed_bit = 0, .kind = 2,
+    {.name = "ImageContent", .fixed_bit = 0, .fixed_literal = "\"image\"", .kind = 2,
      .message = &mcp_2025_06_18_image_content},
-    {.name = "AudioContent", .fixed_literal = "\"audio\"", .fixed_bit = 0, .kind = 3,
+    {.name = "AudioContent", .fixed_bit = 0, .fixed_literal = "\"audio\"", .kind = 3,
      .message = &mcp_2025_06_18_audio_content},
-    {.name = "ToolUseContent", .fixed_literal = "\"tool_use\"", .fixed_bit = 0, .kind = 6,
+    {.name = "ToolUseContent", .fixed_bit = 0, .fixed_literal = "\"tool_use\"", .kind = 6,
      .message = &mcp_2025_11_25_tool_use_content},
-    {.name = "ToolResultContent", .fixed_literal = "\"tool_result\"", .fixed_bit = 0, .kind = 7,
+    {.name = "ToolResultContent", .fixed_bit = 0, .fixed_literal = "\"tool_result\"", .kind = 7,
      .message = &mcp_2026_07_28_tool_result_content},
 };
-const struct wire_message mcp_2026_07_28_sampling_message_content_block = {
-    .name = "SamplingMessageContentBlock",
-    .rows = sampling_message_content_block_rows,
-    .n_rows = 1,
-    .hash_index = sampling_message_content_block_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .variants = sampling_message_content_block_variants,
-    .n_variants = 5,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2026_07_28_sampling_message_content_block =
+    UNION("SamplingMessageContentBlock", sizeof(struct mcp_content_block),
+        sampling_message_content_block_variants, INDEX(1, 0x1, 1, 0),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 0, IS(RAW, .types = WIRE_T_ANY)));
 
-static const struct wire_row server_capabilities_rows[] = {
-    ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_server_capabilities, experimental, "experimental", 0x656d697265707865, 0x3a226c61746e, 1, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_ANY}),
-    ROW(mcp_server_capabilities, extensions, "extensions", 0x6f69736e65747865, 0x3a22736e, 2, {.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_ANY}),
-    ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_prompts}),
-    ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_resources}),
-    ROW(mcp_server_capabilities, tools, "tools", 0x3a22736c6f6f74, 0x0, 7, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_server_capabilities_tools}),
-};
-static const uint8_t server_capabilities_index[] = {0, 2, 7, 4, 3, 5, 6, 1};
-const struct wire_message mcp_2026_07_28_server_capabilities = {
-    .name = "ServerCapabilities",
-    .rows = server_capabilities_rows,
-    .n_rows = 7,
-    .hash_index = server_capabilities_index,
-    .hash_multiplier = 0x6a68ca49,
-    .hash_bits = 3,
-    .size = sizeof(struct mcp_server_capabilities),
-};
+const struct wire_message mcp_2026_07_28_server_capabilities =
+    MESSAGE("ServerCapabilities", sizeof(struct mcp_server_capabilities), 0x0,
+        INDEX(3, 0x6a68ca49, 0, 2, 7, 4, 3, 5, 6, 1),
+    ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_server_capabilities, experimental, "experimental",
+        0x656d697265707865, 0x3a226c61746e, 1,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+    ROW(mcp_server_capabilities, extensions, "extensions", 0x6f69736e65747865, 0x3a22736e, 2,
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+    ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3,
+        IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_prompts))),
+    ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_resources))),
+    ROW(mcp_server_capabilities, tools, "tools", 0x3a22736c6f6f74, 0x0, 7,
+        IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_tools))));
 
-static const struct wire_row subscription_filter_rows[] = {
-    ROW(mcp_subscription_filter, prompts_list_changed, "promptsListChanged", 0x4c7374706d6f7270, 0x676e616843747369, 0, {.kind = WIRE_BOOL}),
-    ROW(mcp_subscription_filter, resource_subscriptions, "resourceSubscriptions", 0x656372756f736572, 0x7069726373627553, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-    ROW(mcp_subscription_filter, resources_list_changed, "resourcesListChanged", 0x656372756f736572, 0x6168437473694c73, 2, {.kind = WIRE_BOOL}),
-    ROW(mcp_subscription_filter, tools_list_changed, "toolsListChanged", 0x73694c736c6f6f74, 0x6465676e61684374, 3, {.kind = WIRE_BOOL}),
-};
-static const uint8_t subscription_filter_index[] = {2, 4, 3, 1};
-const struct wire_message mcp_2026_07_28_subscription_filter = {
-    .name = "SubscriptionFilter",
-    .rows = subscription_filter_rows,
-    .n_rows = 4,
-    .hash_index = subscription_filter_index,
-    .hash_multiplier = 0xdc6318bd,
-    .hash_bits = 2,
-    .size = sizeof(struct mcp_subscription_filter),
-};
+const struct wire_message mcp_2026_07_28_subscription_filter =
+    MESSAGE("SubscriptionFilter", sizeof(struct mcp_subscription_filter), 0x0,
+        INDEX(2, 0xdc6318bd, 2, 4, 3, 1),
+    ROW(mcp_subscription_filter, prompts_list_changed, "promptsListChanged",
+        0x4c7374706d6f7270, 0x676e616843747369, 0, IS(BOOL)),
+    ROW(mcp_subscription_filter, resource_subscriptions, "resourceSubscriptions",
+        0x656372756f736572, 0x7069726373627553, 1, IS(STR, .container = WIRE_ARRAY)),
+    ROW(mcp_subscription_filter, resources_list_changed, "resourcesListChanged",
+        0x656372756f736572, 0x6168437473694c73, 2, IS(BOOL)),
+    ROW(mcp_subscription_filter, tools_list_changed, "toolsListChanged",
+        0x73694c736c6f6f74, 0x6465676e61684374, 3, IS(BOOL)));
 
-static const struct wire_row subscriptions_acknowledged_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/subscriptions/acknowledged\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_acknowledged_notification_params}),
-};
-static const uint8_t subscriptions_acknowledged_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_subscriptions_acknowledged_notification = {
-    .name = "SubscriptionsAcknowledgedNotification",
-    .rows = subscriptions_acknowledged_notification_rows,
-    .n_rows = 3,
-    .hash_index = subscriptions_acknowledged_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_subscriptions_acknowledged_notification =
+    MESSAGE("SubscriptionsAcknowledgedNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/subscriptions/acknowledged\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_subscriptions_acknowledged_notification_params))));
 
-static const struct wire_row subscriptions_acknowledged_notification_params_rows[] = {
-    ROW(mcp_subscriptions_acknowledged_notification_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object}),
-    ROW(mcp_subscriptions_acknowledged_notification_params, notifications, "notifications", 0x6163696669746f6e, 0x3a22736e6f6974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscription_filter}),
-};
-static const uint8_t subscriptions_acknowledged_notification_params_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_subscriptions_acknowledged_notification_params = {
-    .name = "SubscriptionsAcknowledgedNotificationParams",
-    .rows = subscriptions_acknowledged_notification_params_rows,
-    .n_rows = 2,
-    .hash_index = subscriptions_acknowledged_notification_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x2,
-    .size = sizeof(struct mcp_subscriptions_acknowledged_notification_params),
-};
+const struct wire_message mcp_2026_07_28_subscriptions_acknowledged_notification_params =
+    MESSAGE("SubscriptionsAcknowledgedNotificationParams",
+        sizeof(struct mcp_subscriptions_acknowledged_notification_params), 0x2, INDEX(1, 0x1, 2,
+        1),
+    ROW(mcp_subscriptions_acknowledged_notification_params, meta, "_meta",
+        0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_notification_meta_object))),
+    ROW(mcp_subscriptions_acknowledged_notification_params, notifications, "notifications",
+        0x6163696669746f6e, 0x3a22736e6f6974, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_subscription_filter))));
 
-static const struct wire_row subscriptions_listen_request_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2, {.kind = WIRE_CONST, .of.literal = "\"subscriptions/listen\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_request_params}),
-};
-static const uint8_t subscriptions_listen_request_index[] = {3, 4, 1, 2};
-const struct wire_message mcp_2026_07_28_subscriptions_listen_request = {
-    .name = "SubscriptionsListenRequest",
-    .rows = subscriptions_listen_request_rows,
-    .n_rows = 4,
-    .hash_index = subscriptions_listen_request_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0xf,
-};
+const struct wire_message mcp_2026_07_28_subscriptions_listen_request =
+    MESSAGE("SubscriptionsListenRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 2,
+        IS(CONST, .of.literal = "\"subscriptions/listen\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 3,
+        IS(OBJECT, OF(mcp_2026_07_28_subscriptions_listen_request_params))));
 
-static const struct wire_row subscriptions_listen_request_params_rows[] = {
-    ROW(mcp_subscriptions_listen_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object}),
-    ROW(mcp_subscriptions_listen_request_params, notifications, "notifications", 0x6163696669746f6e, 0x3a22736e6f6974, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscription_filter}),
-};
-static const uint8_t subscriptions_listen_request_params_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_subscriptions_listen_request_params = {
-    .name = "SubscriptionsListenRequestParams",
-    .rows = subscriptions_listen_request_params_rows,
-    .n_rows = 2,
-    .hash_index = subscriptions_listen_request_params_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_subscriptions_listen_request_params),
-};
+const struct wire_message mcp_2026_07_28_subscriptions_listen_request_params =
+    MESSAGE("SubscriptionsListenRequestParams",
+        sizeof(struct mcp_subscriptions_listen_request_params), 0x3, INDEX(1, 0x1, 2, 1),
+    ROW(mcp_subscriptions_listen_request_params, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_request_meta_object))),
+    ROW(mcp_subscriptions_listen_request_params, notifications, "notifications",
+        0x6163696669746f6e, 0x3a22736e6f6974, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_subscription_filter))));
 
-static const struct wire_row subscriptions_listen_result_rows[] = {
-    ROW(mcp_subscriptions_listen_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_result_meta_object}),
-    ROW(mcp_subscriptions_listen_result, result_type, "resultType", 0x7954746c75736572, 0x3a226570, 1, {.kind = WIRE_STR}),
-};
-static const uint8_t subscriptions_listen_result_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_subscriptions_listen_result = {
-    .name = "SubscriptionsListenResult",
-    .rows = subscriptions_listen_result_rows,
-    .n_rows = 2,
-    .hash_index = subscriptions_listen_result_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x3,
-    .size = sizeof(struct mcp_subscriptions_listen_result),
-};
+const struct wire_message mcp_2026_07_28_subscriptions_listen_result =
+    MESSAGE("SubscriptionsListenResult", sizeof(struct mcp_subscriptions_listen_result), 0x3,
+        INDEX(1, 0x1, 2, 1),
+    ROW(mcp_subscriptions_listen_result, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_subscriptions_listen_result_meta_object))),
+    ROW(mcp_subscriptions_listen_result, result_type, "resultType",
+        0x7954746c75736572, 0x3a226570, 1, IS(STR)));
 
-static const struct wire_row subscriptions_listen_result_meta_object_rows[] = {
-    BARE_ROW("io.modelcontextprotocol/serverInfo", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation}),
-    BARE_ROW("io.modelcontextprotocol/subscriptionId", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 1, {.kind = WIRE_TOKEN}),
-};
-static const uint8_t subscriptions_listen_result_meta_object_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_subscriptions_listen_result_meta_object = {
-    .name = "SubscriptionsListenResultMetaObject",
-    .rows = subscriptions_listen_result_meta_object_rows,
-    .n_rows = 2,
-    .hash_index = subscriptions_listen_result_meta_object_index,
-    .hash_multiplier = 0x3c88596d,
-    .hash_bits = 1,
-    .required = 0x2,
-};
+const struct wire_message mcp_2026_07_28_subscriptions_listen_result_meta_object =
+    MESSAGE("SubscriptionsListenResultMetaObject", 0, 0x2, INDEX(1, 0x3c88596d, 2, 1),
+    BARE_ROW("io.modelcontextprotocol/serverInfo", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 0,
+        IS(OBJECT, OF(mcp_2025_11_25_implementation))),
+    BARE_ROW("io.modelcontextprotocol/subscriptionId", 0x6c65646f6d2e6f69, 0x70747865746e6f63, 1,
+        IS(TOKEN)));
 
-static const struct wire_row subscriptions_listen_result_response_rows[] = {
-    BARE_ROW("id", 0x3a226469, 0x0, 0, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_result}),
-};
-static const uint8_t subscriptions_listen_result_response_index[] = {0, 2, 1, 3};
-const struct wire_message mcp_2026_07_28_subscriptions_listen_result_response = {
-    .name = "SubscriptionsListenResultResponse",
-    .rows = subscriptions_listen_result_response_rows,
-    .n_rows = 3,
-    .hash_index = subscriptions_listen_result_response_index,
-    .hash_multiplier = 0x8e625fc9,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_subscriptions_listen_result_response =
+    MESSAGE("SubscriptionsListenResultResponse", 0, 0x7, INDEX(2, 0x8e625fc9, 0, 2, 1, 3),
+    BARE_ROW("id", 0x3a226469, 0x0, 0, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 1, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("result", 0x3a22746c75736572, 0x0, 2,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_subscriptions_listen_result))));
 
-static const struct wire_row tool_rows[] = {
-    ROW(mcp_tool, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations}),
-    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, {.kind = WIRE_STR}),
-    ROW(mcp_tool, icons, "icons", 0x3a22736e6f6369, 0x0, 4, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_icon}),
-    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_tool_input_schema}),
-    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, {.kind = WIRE_STR}),
-    ROW(mcp_tool, output_schema, "outputSchema", 0x635374757074756f, 0x3a22616d6568, 7, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_tool_output_schema}),
-    ROW(mcp_tool, title, "title", 0x3a22656c746974, 0x0, 8, {.kind = WIRE_STR}),
-};
-static const uint8_t tool_index[] = {3, 6, 7, 1, 4, 2, 5, 8};
-const struct wire_message mcp_2026_07_28_tool = {
-    .name = "Tool",
-    .rows = tool_rows,
-    .n_rows = 8,
-    .hash_index = tool_index,
-    .hash_multiplier = 0x157a9e59,
-    .hash_bits = 3,
-    .required = 0x60,
-    .size = sizeof(struct mcp_tool),
-};
+const struct wire_message mcp_2026_07_28_tool =
+    MESSAGE("Tool", sizeof(struct mcp_tool), 0x60, INDEX(3, 0x157a9e59, 3, 6, 7, 1, 4, 2, 5, 8),
+    ROW(mcp_tool, meta, "_meta", 0x3a226174656d5f, 0x0, 0, IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_tool, annotations, "annotations", 0x697461746f6e6e61, 0x3a22736e6f, 1,
+        IS(OBJECT, OF(mcp_2025_03_26_tool_annotations))),
+    ROW(mcp_tool, description, "description", 0x7470697263736564, 0x3a226e6f69, 2, IS(STR)),
+    ROW(mcp_tool, icons, "icons", 0x3a22736e6f6369, 0x0, 4,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_icon))),
+    ROW(mcp_tool, input_schema, "inputSchema", 0x6863537475706e69, 0x3a22616d65, 5,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_tool_input_schema))),
+    ROW(mcp_tool, name, "name", 0x3a22656d616e, 0x0, 6, IS(STR)),
+    ROW(mcp_tool, output_schema, "outputSchema", 0x635374757074756f, 0x3a22616d6568, 7,
+        IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_tool_output_schema))),
+    ROW(mcp_tool, title, "title", 0x3a22656c746974, 0x0, 8, IS(STR)));
 
-static const struct wire_row tool_input_schema_rows[] = {
-    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"object\""}),
-};
-static const uint8_t tool_input_schema_index[] = {2, 1};
-const struct wire_message mcp_2026_07_28_tool_input_schema = {
-    .name = "ToolInputSchema",
-    .rows = tool_input_schema_rows,
-    .n_rows = 2,
-    .hash_index = tool_input_schema_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-    .required = 0x2,
-};
+const struct wire_message mcp_2026_07_28_tool_input_schema =
+    MESSAGE("ToolInputSchema", 0, 0x2, INDEX(1, 0x1, 2, 1),
+    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 1, IS(CONST, .of.literal = "\"object\"")));
 
-static const struct wire_row tool_list_changed_notification_rows[] = {
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1, {.kind = WIRE_CONST, .of.literal = "\"notifications/tools/list_changed\""}),
-    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_notification_params}),
-};
-static const uint8_t tool_list_changed_notification_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_tool_list_changed_notification = {
-    .name = "ToolListChangedNotification",
-    .rows = tool_list_changed_notification_rows,
-    .n_rows = 3,
-    .hash_index = tool_list_changed_notification_index,
-    .hash_multiplier = 0xcf06d61,
-    .hash_bits = 2,
-    .required = 0x3,
-};
+const struct wire_message mcp_2026_07_28_tool_list_changed_notification =
+    MESSAGE("ToolListChangedNotification", 0, 0x3, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 0, IS(CONST, .of.literal = "\"2.0\"")),
+    BARE_ROW("method", 0x3a22646f6874656d, 0x0, 1,
+        IS(CONST, .of.literal = "\"notifications/tools/list_changed\"")),
+    BARE_ROW("params", 0x3a22736d61726170, 0x0, 2,
+        IS(OBJECT, OF(mcp_2026_07_28_notification_params))));
 
-static const struct wire_row tool_output_schema_rows[] = {
-    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, {.kind = WIRE_STR}),
-};
-static const uint8_t tool_output_schema_index[] = {0, 1};
-const struct wire_message mcp_2026_07_28_tool_output_schema = {
-    .name = "ToolOutputSchema",
-    .rows = tool_output_schema_rows,
-    .n_rows = 1,
-    .hash_index = tool_output_schema_index,
-    .hash_multiplier = 0x1,
-    .hash_bits = 1,
-};
+const struct wire_message mcp_2026_07_28_tool_output_schema =
+    MESSAGE("ToolOutputSchema", 0, 0x0, INDEX(1, 0x1, 0, 1),
+    BARE_ROW("$schema", 0x22616d6568637324, 0x3a, 0, IS(STR)));
 
-static const struct wire_row tool_result_content_rows[] = {
-    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0, {.kind = WIRE_RAW, .types = WIRE_T_OBJECT}),
-    ROW(mcp_content_block, content, "content", 0x22746e65746e6f63, 0x3a, 2, {.kind = WIRE_OBJECT, .container = WIRE_ARRAY, .of.message = &mcp_2025_11_25_content_block}),
-    ROW(mcp_content_block, is_error, "isError", 0x22726f7272457369, 0x3a, 8, {.kind = WIRE_BOOL}),
-    ROW(mcp_content_block, structured_content, "structuredContent", 0x7275746375727473, 0x6e65746e6f436465, 13, {.kind = WIRE_RAW, .types = WIRE_T_ANY}),
-    ROW(mcp_content_block, tool_use_id, "toolUseId", 0x496573556c6f6f74, 0x3a2264, 16, {.kind = WIRE_STR}),
-    BARE_ROW("type", 0x3a2265707974, 0x0, 17, {.kind = WIRE_CONST, .of.literal = "\"tool_result\""}),
-};
-static const uint8_t tool_result_content_index[] = {4, 0, 2, 5, 6, 0, 3, 1};
-const struct wire_message mcp_2026_07_28_tool_result_content = {
-    .name = "ToolResultContent",
-    .rows = tool_result_content_rows,
-    .n_rows = 6,
-    .hash_index = tool_result_content_index,
-    .hash_multiplier = 0xb4733ac5,
-    .hash_bits = 3,
-    .required = 0x30004,
-    .size = sizeof(struct mcp_content_block),
-};
+const struct wire_message mcp_2026_07_28_tool_result_content =
+    MESSAGE("ToolResultContent", sizeof(struct mcp_content_block), 0x30004, INDEX(3, 0xb4733ac5,
+        4, 0, 2, 5, 6, 0, 3, 1),
+    ROW(mcp_content_block, meta, "_meta", 0x3a226174656d5f, 0x0, 0,
+        IS(RAW, .types = WIRE_T_OBJECT)),
+    ROW(mcp_content_block, content, "content", 0x22746e65746e6f63, 0x3a, 2,
+        IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2025_11_25_content_block))),
+    ROW(mcp_content_block, is_error, "isError", 0x22726f7272457369, 0x3a, 8, IS(BOOL)),
+    ROW(mcp_content_block, structured_content, "structuredContent",
+        0x7275746375727473, 0x6e65746e6f436465, 13, IS(RAW, .types = WIRE_T_ANY)),
+    ROW(mcp_content_block, tool_use_id, "toolUseId", 0x496573556c6f6f74, 0x3a2264, 16, IS(STR)),
+    BARE_ROW("type", 0x3a2265707974, 0x0, 17, IS(CONST, .of.literal = "\"tool_result\"")));
 
-static const struct wire_row unsupported_protocol_version_error_rows[] = {
-    BARE_ROW("error", 0x3a22726f727265, 0x0, 0, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_unsupported_protocol_version_error_error}),
-    BARE_ROW("id", 0x3a226469, 0x0, 1, {.kind = WIRE_TOKEN}),
-    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, {.kind = WIRE_CONST, .of.literal = "\"2.0\""}),
-};
-static const uint8_t unsupported_protocol_version_error_index[] = {3, 2, 0, 1};
-const struct wire_message mcp_2026_07_28_unsupported_protocol_version_error = {
-    .name = "UnsupportedProtocolVersionError",
-    .rows = unsupported_protocol_version_error_rows,
-    .n_rows = 3,
-    .hash_index = unsupported_protocol_version_error_index,
-    .hash_multiplier = 0x5e98c13f,
-    .hash_bits = 2,
-    .required = 0x5,
-};
+const struct wire_message mcp_2026_07_28_unsupported_protocol_version_error =
+    MESSAGE("UnsupportedProtocolVersionError", 0, 0x5, INDEX(2, 0x5e98c13f, 3, 2, 0, 1),
+    BARE_ROW("error", 0x3a22726f727265, 0x0, 0,
+        IS(OBJECT, OF(mcp_2026_07_28_unsupported_protocol_version_error_error))),
+    BARE_ROW("id", 0x3a226469, 0x0, 1, IS(TOKEN)),
+    BARE_ROW("jsonrpc", 0x226370726e6f736a, 0x3a, 2, IS(CONST, .of.literal = "\"2.0\"")));
 
-static const struct wire_row unsupported_protocol_version_error_error_rows[] = {
-    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, {.kind = WIRE_CONST, .of.literal = "-32022"}),
-    BARE_ROW("data", 0x3a2261746164, 0x0, 1, {.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_unsupported_protocol_version_error_error_data}),
-    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, {.kind = WIRE_STR}),
-};
-static const uint8_t unsupported_protocol_version_error_error_index[] = {3, 1, 2, 0};
-const struct wire_message mcp_2026_07_28_unsupported_protocol_version_error_error = {
-    .name = "UnsupportedProtocolVersionErrorError",
-    .rows = unsupported_protocol_version_error_error_rows,
-    .n_rows = 3,
-    .hash_index = unsupported_protocol_version_error_error_index,
-    .hash_multiplier = 0x6c20f30d,
-    .hash_bits = 2,
-    .required = 0x7,
-};
+const struct wire_message mcp_2026_07_28_unsupported_protocol_version_error_error =
+    MESSAGE("UnsupportedProtocolVersionErrorError", 0, 0x7, INDEX(2, 0x6c20f30d, 3, 1, 2, 0),
+    BARE_ROW("code", 0x3a2265646f63, 0x0, 0, IS(CONST, .of.literal = "-32022")),
+    BARE_ROW("data", 0x3a2261746164, 0x0, 1,
+        IS(OBJECT, OF(mcp_2026_07_28_unsupported_protocol_version_error_error_data))),
+    BARE_ROW("message", 0x226567617373656d, 0x3a, 2, IS(STR)));
 
-static const struct wire_row unsupported_protocol_version_error_error_data_rows[] = {
-    BARE_ROW("requested", 0x6574736575716572, 0x3a2264, 0, {.kind = WIRE_STR}),
-    BARE_ROW("supported", 0x6574726f70707573, 0x3a2264, 1, {.kind = WIRE_STR, .container = WIRE_ARRAY}),
-};
-static const uint8_t unsupported_protocol_version_error_error_data_index[] = {1, 2};
-const struct wire_message mcp_2026_07_28_unsupported_protocol_version_error_error_data = {
-    .name = "UnsupportedProtocolVersionErrorErrorData",
-    .rows = unsupported_protocol_version_error_error_data_rows,
-    .n_rows = 2,
-    .hash_index = unsupported_protocol_version_error_error_data_index,
-    .hash_multiplier = 0x5e8885db,
-    .hash_bits = 1,
-    .required = 0x3,
-};
-
-const struct wire_definition mcp_2026_07_28_definitions[MCP_DEFINITIONS] = {
-    [MCP_DEFINITION_ANNOTATIONS] = {"Annotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_annotations)},
-    [MCP_DEFINITION_AUDIO_CONTENT] = {"AudioContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_audio_content)},
-    [MCP_DEFINITION_BASE_METADATA] = {"BaseMetadata", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_base_metadata)},
-    [MCP_DEFINITION_BLOB_RESOURCE_CONTENTS] = {"BlobResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_blob_resource_contents)},
-    [MCP_DEFINITION_BOOLEAN_SCHEMA] = {"BooleanSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_06_18_boolean_schema)},
-    [MCP_DEFINITION_CACHEABLE_RESULT] = {"CacheableResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_cacheable_result)},
-    [MCP_DEFINITION_CALL_TOOL_REQUEST] = {"CallToolRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_call_tool_request)},
-    [MCP_DEFINITION_CALL_TOOL_REQUEST_PARAMS] = {"CallToolRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_call_tool_request_params)},
-    [MCP_DEFINITION_CALL_TOOL_RESULT] = {"CallToolResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_call_tool_result)},
-    [MCP_DEFINITION_CALL_TOOL_RESULT_RESPONSE] = {"CallToolResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_call_tool_result_response)},
-    [MCP_DEFINITION_CANCELLED_NOTIFICATION] = {"CancelledNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_cancelled_notification)},
-    [MCP_DEFINITION_CANCELLED_NOTIFICATION_PARAMS] = {"CancelledNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_cancelled_notification_params)},
-    [MCP_DEFINITION_CLIENT_CAPABILITIES] = {"ClientCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_client_capabilities)},
-    [MCP_DEFINITION_COMPLETE_REQUEST] = {"CompleteRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_complete_request)},
-    [MCP_DEFINITION_COMPLETE_REQUEST_PARAMS] = {"CompleteRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_complete_request_params)},
-    [MCP_DEFINITION_COMPLETE_RESULT] = {"CompleteResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_complete_result)},
-    [MCP_DEFINITION_COMPLETE_RESULT_RESPONSE] = {"CompleteResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_complete_result_response)},
-    [MCP_DEFINITION_CONTENT_BLOCK] = {"ContentBlock", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_content_block)},
-    [MCP_DEFINITION_CREATE_MESSAGE_REQUEST] = {"CreateMessageRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_create_message_request)},
-    [MCP_DEFINITION_CREATE_MESSAGE_REQUEST_PARAMS] = {"CreateMessageRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_create_message_request_params)},
-    [MCP_DEFINITION_CREATE_MESSAGE_RESULT] = {"CreateMessageResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_create_message_result)},
-    [MCP_DEFINITION_CURSOR] = {"Cursor", TYPE(.kind = WIRE_STR)},
-    [MCP_DEFINITION_DISCOVER_REQUEST] = {"DiscoverRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_discover_request)},
-    [MCP_DEFINITION_DISCOVER_RESULT] = {"DiscoverResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_discover_result)},
-    [MCP_DEFINITION_DISCOVER_RESULT_RESPONSE] = {"DiscoverResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_discover_result_response)},
-    [MCP_DEFINITION_ELICIT_REQUEST] = {"ElicitRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_elicit_request)},
-    [MCP_DEFINITION_ELICIT_REQUEST_FORM_PARAMS] = {"ElicitRequestFormParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_elicit_request_form_params)},
-    [MCP_DEFINITION_ELICIT_REQUEST_PARAMS] = {"ElicitRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_elicit_request_params)},
-    [MCP_DEFINITION_ELICIT_REQUEST_URL_PARAMS] = {"ElicitRequestURLParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_elicit_request_url_params)},
-    [MCP_DEFINITION_ELICIT_RESULT] = {"ElicitResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_elicit_result)},
-    [MCP_DEFINITION_EMBEDDED_RESOURCE] = {"EmbeddedResource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_embedded_resource)},
-    [MCP_DEFINITION_EMPTY_RESULT] = {"EmptyResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_result)},
-    [MCP_DEFINITION_ENUM_SCHEMA] = {"EnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_enum_schema)},
-    [MCP_DEFINITION_ERROR] = {"Error", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_error)},
-    [MCP_DEFINITION_GET_PROMPT_REQUEST] = {"GetPromptRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_get_prompt_request)},
-    [MCP_DEFINITION_GET_PROMPT_REQUEST_PARAMS] = {"GetPromptRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_get_prompt_request_params)},
-    [MCP_DEFINITION_GET_PROMPT_RESULT] = {"GetPromptResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_get_prompt_result)},
-    [MCP_DEFINITION_GET_PROMPT_RESULT_RESPONSE] = {"GetPromptResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_get_prompt_result_response)},
-    [MCP_DEFINITION_HEADER_MISMATCH_ERROR] = {"HeaderMismatchError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_header_mismatch_error)},
-    [MCP_DEFINITION_ICON] = {"Icon", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_icon)},
-    [MCP_DEFINITION_ICONS] = {"Icons", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_icons)},
-    [MCP_DEFINITION_IMAGE_CONTENT] = {"ImageContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_image_content)},
-    [MCP_DEFINITION_IMPLEMENTATION] = {"Implementation", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_implementation)},
-    [MCP_DEFINITION_INPUT_REQUEST] = {"InputRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_request)},
-    [MCP_DEFINITION_INPUT_REQUESTS] = {"InputRequests", TYPE(.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_request)},
-    [MCP_DEFINITION_INPUT_REQUIRED_RESULT] = {"InputRequiredResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_input_required_result)},
-    [MCP_DEFINITION_INPUT_RESPONSE] = {"InputResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_response)},
-    [MCP_DEFINITION_INPUT_RESPONSE_REQUEST_PARAMS] = {"InputResponseRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_input_response_request_params)},
-    [MCP_DEFINITION_INPUT_RESPONSES] = {"InputResponses", TYPE(.kind = WIRE_RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_input_response)},
-    [MCP_DEFINITION_INTERNAL_ERROR] = {"InternalError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_internal_error)},
-    [MCP_DEFINITION_INVALID_PARAMS_ERROR] = {"InvalidParamsError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_invalid_params_error)},
-    [MCP_DEFINITION_INVALID_REQUEST_ERROR] = {"InvalidRequestError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_invalid_request_error)},
-    [MCP_DEFINITION_JSON_ARRAY] = {"JSONArray", TYPE(.kind = WIRE_RAW, .types = WIRE_T_ANY)},
-    [MCP_DEFINITION_JSON_OBJECT] = {"JSONObject", TYPE(.kind = WIRE_RAW, .types = WIRE_T_ANY)},
-    [MCP_DEFINITION_JSON_VALUE] = {"JSONValue", TYPE(.kind = WIRE_RAW, .types = WIRE_T_ANY)},
-    [MCP_DEFINITION_LEGACY_TITLED_ENUM_SCHEMA] = {"LegacyTitledEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_legacy_titled_enum_schema)},
-    [MCP_DEFINITION_LIST_PROMPTS_REQUEST] = {"ListPromptsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_prompts_request)},
-    [MCP_DEFINITION_LIST_PROMPTS_RESULT] = {"ListPromptsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_prompts_result)},
-    [MCP_DEFINITION_LIST_PROMPTS_RESULT_RESPONSE] = {"ListPromptsResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_prompts_result_response)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_REQUEST] = {"ListResourceTemplatesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_resource_templates_request)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_RESULT] = {"ListResourceTemplatesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_resource_templates_result)},
-    [MCP_DEFINITION_LIST_RESOURCE_TEMPLATES_RESULT_RESPONSE] = {"ListResourceTemplatesResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_resource_templates_result_response)},
-    [MCP_DEFINITION_LIST_RESOURCES_REQUEST] = {"ListResourcesRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_resources_request)},
-    [MCP_DEFINITION_LIST_RESOURCES_RESULT] = {"ListResourcesResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_resources_result)},
-    [MCP_DEFINITION_LIST_RESOURCES_RESULT_RESPONSE] = {"ListResourcesResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_resources_result_response)},
-    [MCP_DEFINITION_LIST_ROOTS_REQUEST] = {"ListRootsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_roots_request)},
-    [MCP_DEFINITION_LIST_ROOTS_RESULT] = {"ListRootsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_roots_result)},
-    [MCP_DEFINITION_LIST_TOOLS_REQUEST] = {"ListToolsRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_tools_request)},
-    [MCP_DEFINITION_LIST_TOOLS_RESULT] = {"ListToolsResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_list_tools_result)},
-    [MCP_DEFINITION_LIST_TOOLS_RESULT_RESPONSE] = {"ListToolsResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_list_tools_result_response)},
-    [MCP_DEFINITION_LOGGING_LEVEL] = {"LoggingLevel", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_logging_level)},
-    [MCP_DEFINITION_LOGGING_MESSAGE_NOTIFICATION] = {"LoggingMessageNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_logging_message_notification)},
-    [MCP_DEFINITION_LOGGING_MESSAGE_NOTIFICATION_PARAMS] = {"LoggingMessageNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_logging_message_notification_params)},
-    [MCP_DEFINITION_META_OBJECT] = {"MetaObject", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT)},
-    [MCP_DEFINITION_METHOD_NOT_FOUND_ERROR] = {"MethodNotFoundError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_method_not_found_error)},
-    [MCP_DEFINITION_MISSING_REQUIRED_CLIENT_CAPABILITY_ERROR] = {"MissingRequiredClientCapabilityError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_missing_required_client_capability_error)},
-    [MCP_DEFINITION_MODEL_HINT] = {"ModelHint", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_hint)},
-    [MCP_DEFINITION_MODEL_PREFERENCES] = {"ModelPreferences", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_model_preferences)},
-    [MCP_DEFINITION_MULTI_SELECT_ENUM_SCHEMA] = {"MultiSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_multi_select_enum_schema)},
-    [MCP_DEFINITION_NOTIFICATION_META_OBJECT] = {"NotificationMetaObject", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_notification_meta_object)},
-    [MCP_DEFINITION_NOTIFICATION_PARAMS] = {"NotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_notification_params)},
-    [MCP_DEFINITION_NUMBER_SCHEMA] = {"NumberSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_number_schema)},
-    [MCP_DEFINITION_PAGINATED_REQUEST_PARAMS] = {"PaginatedRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_paginated_request_params)},
-    [MCP_DEFINITION_PAGINATED_RESULT] = {"PaginatedResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_paginated_result)},
-    [MCP_DEFINITION_PARSE_ERROR] = {"ParseError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_parse_error)},
-    [MCP_DEFINITION_PRIMITIVE_SCHEMA_DEFINITION] = {"PrimitiveSchemaDefinition", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_primitive_schema_definition)},
-    [MCP_DEFINITION_PROGRESS_NOTIFICATION] = {"ProgressNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_progress_notification)},
-    [MCP_DEFINITION_PROGRESS_NOTIFICATION_PARAMS] = {"ProgressNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_progress_notification_params)},
-    [MCP_DEFINITION_PROGRESS_TOKEN] = {"ProgressToken", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_PROMPT] = {"Prompt", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_prompt)},
-    [MCP_DEFINITION_PROMPT_ARGUMENT] = {"PromptArgument", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_argument)},
-    [MCP_DEFINITION_PROMPT_LIST_CHANGED_NOTIFICATION] = {"PromptListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_prompt_list_changed_notification)},
-    [MCP_DEFINITION_PROMPT_MESSAGE] = {"PromptMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_prompt_message)},
-    [MCP_DEFINITION_PROMPT_REFERENCE] = {"PromptReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_prompt_reference)},
-    [MCP_DEFINITION_READ_RESOURCE_REQUEST] = {"ReadResourceRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_read_resource_request)},
-    [MCP_DEFINITION_READ_RESOURCE_REQUEST_PARAMS] = {"ReadResourceRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_read_resource_request_params)},
-    [MCP_DEFINITION_READ_RESOURCE_RESULT] = {"ReadResourceResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_read_resource_result)},
-    [MCP_DEFINITION_READ_RESOURCE_RESULT_RESPONSE] = {"ReadResourceResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_read_resource_result_response)},
-    [MCP_DEFINITION_REQUEST_ID] = {"RequestId", TYPE(.kind = WIRE_TOKEN)},
-    [MCP_DEFINITION_REQUEST_META_OBJECT] = {"RequestMetaObject", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_meta_object)},
-    [MCP_DEFINITION_REQUEST_PARAMS] = {"RequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_request_params)},
-    [MCP_DEFINITION_RESOURCE] = {"Resource", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource)},
-    [MCP_DEFINITION_RESOURCE_CONTENTS] = {"ResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_contents)},
-    [MCP_DEFINITION_RESOURCE_LINK] = {"ResourceLink", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource_link)},
-    [MCP_DEFINITION_RESOURCE_LIST_CHANGED_NOTIFICATION] = {"ResourceListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_resource_list_changed_notification)},
-    [MCP_DEFINITION_RESOURCE_REQUEST_PARAMS] = {"ResourceRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_resource_request_params)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE] = {"ResourceTemplate", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_resource_template)},
-    [MCP_DEFINITION_RESOURCE_TEMPLATE_REFERENCE] = {"ResourceTemplateReference", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_resource_template_reference)},
-    [MCP_DEFINITION_RESOURCE_UPDATED_NOTIFICATION] = {"ResourceUpdatedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_resource_updated_notification)},
-    [MCP_DEFINITION_RESOURCE_UPDATED_NOTIFICATION_PARAMS] = {"ResourceUpdatedNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_resource_updated_notification_params)},
-    [MCP_DEFINITION_RESULT] = {"Result", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_result)},
-    [MCP_DEFINITION_RESULT_META_OBJECT] = {"ResultMetaObject", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_result_meta_object)},
-    [MCP_DEFINITION_RESULT_TYPE] = {"ResultType", TYPE(.kind = WIRE_STR)},
-    [MCP_DEFINITION_ROLE] = {"Role", TYPE(.kind = WIRE_ENUM, .of.choices = &mcp_2025_03_26_role)},
-    [MCP_DEFINITION_ROOT] = {"Root", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_root)},
-    [MCP_DEFINITION_SAMPLING_MESSAGE] = {"SamplingMessage", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_sampling_message)},
-    [MCP_DEFINITION_SAMPLING_MESSAGE_CONTENT_BLOCK] = {"SamplingMessageContentBlock", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_sampling_message_content_block)},
-    [MCP_DEFINITION_SERVER_CAPABILITIES] = {"ServerCapabilities", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_server_capabilities)},
-    [MCP_DEFINITION_SINGLE_SELECT_ENUM_SCHEMA] = {"SingleSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_single_select_enum_schema)},
-    [MCP_DEFINITION_STRING_SCHEMA] = {"StringSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_string_schema)},
-    [MCP_DEFINITION_SUBSCRIPTION_FILTER] = {"SubscriptionFilter", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscription_filter)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_ACKNOWLEDGED_NOTIFICATION] = {"SubscriptionsAcknowledgedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_acknowledged_notification)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_ACKNOWLEDGED_NOTIFICATION_PARAMS] = {"SubscriptionsAcknowledgedNotificationParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_acknowledged_notification_params)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_LISTEN_REQUEST] = {"SubscriptionsListenRequest", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_request)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_LISTEN_REQUEST_PARAMS] = {"SubscriptionsListenRequestParams", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_request_params)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_LISTEN_RESULT] = {"SubscriptionsListenResult", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_result)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_LISTEN_RESULT_META_OBJECT] = {"SubscriptionsListenResultMetaObject", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_result_meta_object)},
-    [MCP_DEFINITION_SUBSCRIPTIONS_LISTEN_RESULT_RESPONSE] = {"SubscriptionsListenResultResponse", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_subscriptions_listen_result_response)},
-    [MCP_DEFINITION_TEXT_CONTENT] = {"TextContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_text_content)},
-    [MCP_DEFINITION_TEXT_RESOURCE_CONTENTS] = {"TextResourceContents", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_06_18_text_resource_contents)},
-    [MCP_DEFINITION_TITLED_MULTI_SELECT_ENUM_SCHEMA] = {"TitledMultiSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_titled_multi_select_enum_schema)},
-    [MCP_DEFINITION_TITLED_SINGLE_SELECT_ENUM_SCHEMA] = {"TitledSingleSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_titled_single_select_enum_schema)},
-    [MCP_DEFINITION_TOOL] = {"Tool", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_tool)},
-    [MCP_DEFINITION_TOOL_ANNOTATIONS] = {"ToolAnnotations", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_03_26_tool_annotations)},
-    [MCP_DEFINITION_TOOL_CHOICE] = {"ToolChoice", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_choice)},
-    [MCP_DEFINITION_TOOL_LIST_CHANGED_NOTIFICATION] = {"ToolListChangedNotification", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_tool_list_changed_notification)},
-    [MCP_DEFINITION_TOOL_RESULT_CONTENT] = {"ToolResultContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2026_07_28_tool_result_content)},
-    [MCP_DEFINITION_TOOL_USE_CONTENT] = {"ToolUseContent", TYPE(.kind = WIRE_OBJECT, .of.message = &mcp_2025_11_25_tool_use_content)},
-    [MCP_DEFINITION_UNSUPPORTED_PROTOCOL_VERSION_ERROR] = {"UnsupportedProtocolVersionError", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2026_07_28_unsupported_protocol_version_error)},
-    [MCP_DEFINITION_UNTITLED_MULTI_SELECT_ENUM_SCHEMA] = {"UntitledMultiSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_untitled_multi_select_enum_schema)},
-    [MCP_DEFINITION_UNTITLED_SINGLE_SELECT_ENUM_SCHEMA] = {"UntitledSingleSelectEnumSchema", TYPE(.kind = WIRE_RAW, .types = WIRE_T_OBJECT, .of.message = &mcp_2025_11_25_untitled_single_select_enum_schema)},
-};
+const struct wire_message mcp_2026_07_28_unsupported_protocol_version_error_error_data =
+    MESSAGE("UnsupportedProtocolVersionErrorErrorData", 0, 0x3, INDEX(1, 0x5e8885db, 1, 2),
+    BARE_ROW("requested", 0x6574736575716572, 0x3a2264, 0, IS(STR)),
+    BARE_ROW("supported", 0x6574726f70707573, 0x3a2264, 1, IS(STR, .container = WIRE_ARRAY)));
