@@ -45,6 +45,8 @@ static int emit_all(const struct options *options, const struct model *model)
     emit_edges(model, &out);
     emit_methods(model, &out);
     emit_dispatch(model, &out);
+    emit_golden(model, &out);
+    emit_manifest(model, options->sources, &out);
     int err = fault_count() ? -1 : out_write(&out, options->out);
     out_done(&out);
     return err;

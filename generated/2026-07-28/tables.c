@@ -62,14 +62,18 @@ const struct wire_message mcp_2026_07_28_call_tool_result_response =
         IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_call_tool_result_response_result))));
 
 static const struct wire_variant call_tool_result_response_result_variants[] = {
-    {.name = "InputRequiredResult", .fixed_bit = 0, .fixed_literal = "\"input_required\"",
+    {.name = "InputRequiredResult", .fixed_bit = 3, .fixed_literal = "\"input_required\"",
      .message = &mcp_2026_07_28_input_required_result},
-    {.name = "CallToolResult", .message = &mcp_2026_07_28_call_tool_result},
+    {.name = "CallToolResult", .present = 0x2, .message = &mcp_2026_07_28_call_tool_result},
+    {.name = "InputRequiredResult", .message = &mcp_2026_07_28_input_required_result},
 };
 const struct wire_message mcp_2026_07_28_call_tool_result_response_result =
     UNION("CallToolResultResponseResult", 0, call_tool_result_response_result_variants,
-        INDEX(1, 0x1, 1, 0),
-    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)));
+        INDEX(2, 0x3747f9b1, 4, 3, 1, 2),
+    BARE_ROW("cacheScope", 0x6f63536568636163, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("content", 0x22746e65746e6f63, 0x3a, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("messages", 0x736567617373656d, 0x3a22, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 3, IS(RAW, .types = WIRE_T_ANY)));
 
 const struct wire_message mcp_2026_07_28_cancelled_notification =
     MESSAGE("CancelledNotification", 0, 0x7, INDEX(2, 0xcf06d61, 3, 2, 0, 1),
@@ -331,14 +335,18 @@ const struct wire_message mcp_2026_07_28_get_prompt_result_response =
         IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_get_prompt_result_response_result))));
 
 static const struct wire_variant get_prompt_result_response_result_variants[] = {
-    {.name = "InputRequiredResult", .fixed_bit = 0, .fixed_literal = "\"input_required\"",
+    {.name = "InputRequiredResult", .fixed_bit = 3, .fixed_literal = "\"input_required\"",
      .message = &mcp_2026_07_28_input_required_result},
-    {.name = "GetPromptResult", .message = &mcp_2026_07_28_get_prompt_result},
+    {.name = "GetPromptResult", .present = 0x4, .message = &mcp_2026_07_28_get_prompt_result},
+    {.name = "InputRequiredResult", .message = &mcp_2026_07_28_input_required_result},
 };
 const struct wire_message mcp_2026_07_28_get_prompt_result_response_result =
     UNION("GetPromptResultResponseResult", 0, get_prompt_result_response_result_variants,
-        INDEX(1, 0x1, 1, 0),
-    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)));
+        INDEX(2, 0x3747f9b1, 4, 3, 1, 2),
+    BARE_ROW("cacheScope", 0x6f63536568636163, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("content", 0x22746e65746e6f63, 0x3a, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("messages", 0x736567617373656d, 0x3a22, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 3, IS(RAW, .types = WIRE_T_ANY)));
 
 const struct wire_message mcp_2026_07_28_header_mismatch_error =
     MESSAGE("HeaderMismatchError", 0, 0x5, INDEX(2, 0x5e98c13f, 3, 2, 0, 1),
@@ -717,14 +725,19 @@ const struct wire_message mcp_2026_07_28_read_resource_result_response =
         IS(RAW, .types = WIRE_T_OBJECT, OF(mcp_2026_07_28_read_resource_result_response_result))));
 
 static const struct wire_variant read_resource_result_response_result_variants[] = {
-    {.name = "InputRequiredResult", .fixed_bit = 0, .fixed_literal = "\"input_required\"",
+    {.name = "InputRequiredResult", .fixed_bit = 3, .fixed_literal = "\"input_required\"",
      .message = &mcp_2026_07_28_input_required_result},
-    {.name = "ReadResourceResult", .message = &mcp_2026_07_28_read_resource_result},
+    {.name = "ReadResourceResult", .present = 0x1,
+     .message = &mcp_2026_07_28_read_resource_result},
+    {.name = "InputRequiredResult", .message = &mcp_2026_07_28_input_required_result},
 };
 const struct wire_message mcp_2026_07_28_read_resource_result_response_result =
     UNION("ReadResourceResultResponseResult", 0, read_resource_result_response_result_variants,
-        INDEX(1, 0x1, 1, 0),
-    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)));
+        INDEX(2, 0x3747f9b1, 4, 3, 1, 2),
+    BARE_ROW("cacheScope", 0x6f63536568636163, 0x3a226570, 0, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("content", 0x22746e65746e6f63, 0x3a, 1, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("messages", 0x736567617373656d, 0x3a22, 2, IS(RAW, .types = WIRE_T_ANY)),
+    BARE_ROW("resultType", 0x7954746c75736572, 0x3a226570, 3, IS(RAW, .types = WIRE_T_ANY)));
 
 const struct wire_message mcp_2026_07_28_request_meta_object =
     MESSAGE("RequestMetaObject", sizeof(struct mcp_request_meta_object), 0x9, INDEX(3, 0x3c88596d,

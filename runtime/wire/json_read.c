@@ -286,7 +286,7 @@ static const char *read_array(struct reader *r, const char *p, const struct wire
 
 static const char *read_many(struct reader *r, const char *p, const struct wire_type *t, char *out)
 {
-    if (*p == '[')
+    if (*p == '[' && t->max_items != 1)
         return read_array(r, p, t, out);
     if (!out)
         return read_element(r, p, t, NULL);

@@ -223,7 +223,8 @@ static bool write_array(const struct wire_type *t, const char *at, struct buf *o
 static bool write_many(const struct wire_type *t, const char *at, struct buf *out)
 {
     const struct wire_list *list = (const struct wire_list *)at;
-    return list->n == 1 ? write_element(t, list->v, out) : write_array(t, at, out);
+    return list->n == 1 ? write_element(t, list->v, out)
+                        : t->max_items != 1 && write_array(t, at, out);
 }
 
 static bool write_map(const struct wire_type *t, const char *at, struct buf *out)

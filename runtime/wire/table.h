@@ -15,7 +15,8 @@
  * and by container:
  *   ONE   -> the value itself
  *   ARRAY -> struct { T *v; uint32_t n; }   (OBJECT: T is the struct itself, inline)
- *   MANY  -> as ARRAY; the text may also be a single value ("one or many")
+ *   MANY  -> as ARRAY; the text may also be a single value ("one or many"); with max_items 1
+ *            the text is always a single value (the member became a list in a later revision)
  *   MAP   -> struct { struct { struct str key; T value; } *v; uint32_t n; }  (OBJECT: T is a
  * pointer)
  * At the top, where wire_parse and wire_write are handed an OBJECT that is ONE, the caller's
