@@ -4,8 +4,8 @@
 cd "$top" || exit 1
 verdicts=${VERDICTS:-$top/build/asan/tests/judge/verdicts} # sanitized: so many odd inputs are also a test of the reader
 
-if [ ! -d conformance/node_modules/ajv ]; then
-    skip "judge: ajv against the tables" "conformance/node_modules is missing: npm ci --prefix conformance"
+if ! conformance/install 2>"$tmp/npm"; then
+    skip "judge: ajv against the tables" "no node modules: $(head -1 "$tmp/npm")"
     plan
 elif [ ! -d "$shared/spec/official" ] || [ ! -d "$shared/spec/examples" ]; then
     skip "judge: ajv against the tables" "$shared/spec is missing (set TENON_SHARED)"
