@@ -12,7 +12,7 @@
 #include "core/table_search.h"
 #include "wire/json_write.h"
 
-#define UPDATE_TRIES 8
+#define UPDATE_TRIES 32 /* so many may change one row at the same time */
 
 struct run {
     struct store_write write; /* first, so that `done` finds its way back */
@@ -56,6 +56,11 @@ static bool is_for_the_model(int err)
            err == ERR_CONFLICT || err == ERR_BUSY;
 }
 
+static bool is_for_the_operator(int err)
+{
+    return err != ERR_LIMIT && err != ERR_CONFLICT && err != ERR_BUSY && err != ERR_NO_MEMORY;
+}
+
 /* What went wrong in the store: the model may act on some of it, the rest is our fault. */
 static void fail_by(struct run *run, int err)
 {
@@ -66,8 +71,8 @@ static void fail_by(struct run *run, int err)
         tool_fail(call, arena_printf(&call->arena, "%s. Nothing was changed.", err_text(err)));
     else
         call_fail(call, err, STR_NONE, STR_NONE);
-    if (err != ERR_LIMIT && err != ERR_CONFLICT)
-        log_error("a tool failed: %s", err_name(err));
+    if (is_for_the_operator(err))
+        log_error("a tool failed: %s", err_text(err));
 }
 
 static int explain_fault(struct call *call, const char *prefix, const struct row_fault *fault)

@@ -1,0 +1,561 @@
+/* tests/unit/test_core_tools.c - tools/list and tools/call: the checklist's TL and PG rows. */
+#include "base/log.h"
+#include "tests/unit/ask.h"
+
+#define N(a) (sizeof(a) / sizeof *(a))
+
+/* tools/call of one tool; the pattern is that of ask_method. */
+static void call_tool(struct bench *b, const char *name, const char *args, const char *pattern)
+{
+    char params[4096];
+    snprintf(params, sizeof params, "{\"name\":\"%s\"%s%s}", name, args[0] ? ",\"arguments\":" : "",
+             args);
+    ask_method(b, "tools/call", params, pattern);
+}
+
+/* Takes the string at "nextCursor" out of the last answer. */
+static bool take_cursor(struct bench *b, char *ret, size_t size)
+{
+    const char *at = strstr(b->body.p, "\"nextCursor\":\"");
+    const char *end = at ? strchr(at + 14, '"') : NULL;
+    if (!at)
+        return false;
+    snprintf(ret, size, "%.*s", (int)(end - at - 14), at + 14);
+    return true;
+}
+
+/* ---- tools/list ----------------------------------------------------------------------------- */
+
+static void TL_01_TL_02_each_table_gives_five_tools(void **state)
+{
+    ask_method(
+        *state, "tools/list", "",
+        "{\"tools\":[{\"name\":\"create_book\",\"title\":\"Create a row of "
+        "Books\",\"description\":\"*\","
+        "\"inputSchema\":{\"type\":\"object\",\"required\":[\"id\",\"title\"]},\"outputSchema\":{"
+        "\"type\":\"object\"},"
+        "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,\"openWorldHint\":false}"
+        "},"
+        "{\"name\":\"create_note\"},"
+        "{\"name\":\"delete_book\",\"annotations\":{\"destructiveHint\":true},\"inputSchema\":{"
+        "\"properties\":{"
+        "\"id\":{\"type\":\"integer\"}},\"required\":[\"id\"],\"additionalProperties\":false}},"
+        "{\"name\":\"delete_note\"},{\"name\":\"get_book\",\"annotations\":{\"readOnlyHint\":true}}"
+        ","
+        "{\"name\":\"get_note\"},{\"name\":\"search_book\"},{\"name\":\"search_note\"},"
+        "{\"name\":\"update_book\",\"annotations\":{\"idempotentHint\":true}},{\"name\":\"update_"
+        "note\"}],"
+        "\"-\":[\"nextCursor\"]}");
+}
+
+static void L_10_a_2025_03_26_list_has_no_titles_and_no_output_schemas(void **state)
+{
+    bench_connect(*state, "2025-03-26");
+    ask_method(*state, "tools/list", "",
+               "{\"tools\":[{\"name\":\"create_book\",\"-\":[\"title\",\"outputSchema\"],"
+               "\"inputSchema\":{\"type\":\"object\"},"
+               "\"annotations\":{\"readOnlyHint\":false}},\"...\"]}");
+}
+
+static void tables_of_one_name_get_their_database_in_front(void **state)
+{
+    bench_table(*state, "attic", "book", NOTE_DEFINITION);
+    bench_table(*state, "attic", "attic_book", NOTE_DEFINITION);
+    call_tool(*state, "get_book", "{\"id\":1}", "{\"structuredContent\":{\"title\":\"First\"}}");
+    call_tool(*state, "create_attic_book", "{\"key\":\"k\"}",
+              "{\"structuredContent\":{\"key\":\"k\"}}");
+    call_tool(*state, "get_attic_attic_book", "{\"id\":\"k\"}", "{\"isError\":true}");
+}
+
+static void tables_come_and_go(void **state)
+{
+    uint32_t id = bench_table(*state, "shop", "extra", NOTE_DEFINITION);
+    call_tool(*state, "create_extra", "{\"key\":\"k\"}", "{\"structuredContent\":{\"key\":\"k\"}}");
+    bench_write(*state,
+                (struct store_op){.kind = STORE_DROP_TABLE, .if_version = STORE_ANY, .table = id});
+    call_tool(*state, "get_extra", "{\"id\":\"k\"}",
+              "!{\"code\":-32602,\"message\":\"Unknown tool: get_extra\"}");
+}
+
+static void a_damaged_definition_takes_away_its_table_only(void **state)
+{
+    log_set_level(LOG_ERROR + 1);
+    bench_table(*state, "shop", "broken", "{\"primaryKey\":");
+    log_set_level(LOG_INFO);
+    call_tool(*state, "get_book", "{\"id\":1}", "{\"structuredContent\":{\"title\":\"First\"}}");
+    call_tool(*state, "get_broken", "{\"id\":1}", "!{\"code\":-32602}");
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
+/* Follows nextCursor to the end; returns how many tools came. */
+static unsigned count_tools(struct bench *b, uint32_t page)
+{
+    char cursor[512], params[600] = "";
+    unsigned n = 0, pages = 0;
+    do {
+        ask_method(b, "tools/list", params, "{\"tools\":\"*\"}");
+        unsigned here = 0;
+        for (const char *at = b->body.p; (at = strstr(at, "\"inputSchema\":")); at++)
+            here++;
+        assert_true(here <= page && here > 0);
+        n += here;
+        assert_true(++pages < 50);
+        if (!take_cursor(b, cursor, sizeof cursor))
+            return n;
+        assert_int_equal(here, page);
+        snprintf(params, sizeof params, "{\"cursor\":\"%s\"}", cursor);
+    } while (true);
+}
+
+static void PG_02_C_057_pages_go_on_and_end(void **state)
+{
+    (void)state;
+    for (uint32_t page = 1; page <= 12; page++) {
+        struct core_config config = bench_config;
+        config.tools_page[PROFILE_APPLICATION] = page;
+        bench_shop(&bench, &config);
+        assert_int_equal(count_tools(&bench, page), 10);
+        bench_close(&bench);
+    }
+}
+
+static void PG_03_cursors_survive_inserts_and_other_workers(void **state)
+{
+    struct core_config config = bench_config;
+    struct core *other, *mine;
+    char cursor[512], params[600];
+    (void)state;
+    config.tools_page[PROFILE_APPLICATION] = 4;
+    bench_shop(&bench, &config);
+    ask_method(&bench, "tools/list", "",
+               "{\"tools\":[\"*\",\"*\",\"*\",{\"name\":\"delete_note\"}],\"nextCursor\":\"*\"}");
+    assert_true(take_cursor(&bench, cursor, sizeof cursor));
+    snprintf(params, sizeof params, "{\"cursor\":\"%s\"}", cursor);
+    bench_table(&bench, "shop", "aaa", NOTE_DEFINITION); /* create_aaa, delete_aaa sort before */
+    mine = bench.core;
+    assert_int_equal(core_new(&bench.config, bench.store, &bench.loop, &other), 0);
+    bench.core = other;
+    ask_method(&bench, "tools/list", params,
+               "{\"tools\":[{\"name\":\"get_aaa\"},{\"name\":\"get_book\"},{\"name\":\"get_note\"},"
+               "{\"name\":\"search_aaa\"}]}");
+    bench.core = mine;
+    core_free(other);
+    bench_close(&bench);
+}
+
+static void PG_04_PG_05_wrong_cursors_are_refused(void **state)
+{
+    struct core_config config = bench_config;
+    char cursor[512], params[600];
+    (void)state;
+    config.tools_page[PROFILE_APPLICATION] = 4;
+    bench_shop(&bench, &config);
+    static const char *const wrong[] = {"\"\"", "\"garbage\"", "5", "null", "{}"};
+    for (size_t i = 0; i < N(wrong); i++) {
+        snprintf(params, sizeof params, "{\"cursor\":%s}", wrong[i]);
+        ask_method(&bench, "tools/list", params,
+                   "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/cursor\"}}");
+    }
+    ask_method(&bench, "tools/list", "", "{\"nextCursor\":\"*\"}");
+    assert_true(take_cursor(&bench, cursor, sizeof cursor));
+    snprintf(params, sizeof params, "{\"cursor\":\"%s\"}", cursor);
+    ask_method(&bench, "resources/list", params, "!{\"code\":-32602}");
+    ask_method(&bench, "resources/templates/list", params, "!{\"code\":-32602}");
+    cursor[3] = cursor[3] == 'A' ? 'B' : 'A';
+    snprintf(params, sizeof params, "{\"cursor\":\"%s\"}", cursor);
+    ask_method(&bench, "tools/list", params, "!{\"code\":-32602}");
+    bench_close(&bench);
+}
+
+/* ---- tools/call ----------------------------------------------------------------------------- */
+
+static void TL_04_TL_10_C_023_structured_content_and_the_same_as_text(void **state)
+{
+    call_tool(*state, "get_book", "{\"id\":2}",
+              "{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"id\\\":2,\\\"title\\\":"
+              "\\\"Second\\\",\\\"genre\\\":"
+              "\\\"poem\\\",\\\"year\\\":1999}\"}],\"structuredContent\":{\"id\":2,\"title\":"
+              "\"Second\",\"genre\":\"poem\","
+              "\"year\":1999},\"-\":[\"isError\"]}");
+}
+
+static void L_10_a_2025_03_26_result_has_text_only(void **state)
+{
+    bench_connect(*state, "2025-03-26");
+    call_tool(*state, "get_book", "{\"id\":2}",
+              "{\"content\":[{\"type\":\"text\",\"text\":\"*\"}],\"-\":[\"structuredContent\"]}");
+}
+
+static void TL_05_C_021_unknown_tools(void **state)
+{
+    static const char *const names[] = {"no_such", "", "GET_BOOK", "get_book ", "get_", "book"};
+    for (size_t i = 0; i < N(names); i++) {
+        char wanted[128];
+        snprintf(wanted, sizeof wanted, "!{\"code\":-32602,\"message\":\"Unknown tool: %s\"}",
+                 names[i]);
+        call_tool(*state, names[i], "{}", wanted);
+    }
+}
+
+static void TL_05_a_long_name_is_shown_in_part(void **state)
+{
+    char name[2001] = "";
+    memset(name, 'n', sizeof name - 1);
+    call_tool(*state, name, "{}", "!{\"code\":-32602}");
+    assert_true(bench.body.n < 400);
+}
+
+static void TL_06_wrong_arguments_name_the_place(void **state)
+{
+    static const char *const cases[][4] = {
+        {"get_book", "", "/id", "required"},
+        {"get_book", "{}", "/id", "required"},
+        {"get_book", "{\"id\":\"1\"}", "/id", "type"},
+        {"get_book", "{\"id\":1,\"x\":2}", "/x", "additionalProperties"},
+        {"get_book", "{\"id\":1,\"id\":2}", "/id", "duplicate"},
+        {"get_book", "{\"id\":9223372036854775808}", "/id", "type"},
+        {"get_book", "{\"id\":1e999}", "/id", "range"},
+        {"get_note", "{\"id\":\"\"}", "/id", "length"},
+        {"create_book", "{\"id\":9}", "/title", "required"},
+        {"create_book", "{\"id\":9,\"title\":\"\"}", "/title", "minLength"},
+        {"create_book", "{\"id\":9,\"title\":\"t\",\"genre\":\"song\"}", "/genre", "enum"},
+        {"create_book", "{\"id\":9,\"title\":\"t\",\"year\":1}", "/year", "minimum"},
+        {"create_note", "{\"key\":\"\"}", "/key", "length"},
+        {"search_book", "{\"where\":{\"colour\":1}}", "/where/colour", "additionalProperties"},
+        {"search_book", "{\"limit\":0}", "/limit", "minimum"},
+        {"search_book", "{\"limit\":1001}", "/limit", "maximum"},
+        {"search_book", "{\"cursor\":\"x\"}", "/cursor", "cursor"},
+        {"update_book", "{\"id\":1}", "/changes", "required"},
+        {"update_book", "{\"id\":1,\"changes\":{\"id\":2}}", "/changes/id", "additionalProperties"},
+        {"update_note", "{\"id\":\"k\",\"changes\":{\"key\":\"l\"}}", "/changes/key", "primaryKey"},
+        {"update_book", "{\"id\":1,\"changes\":{\"title\":5}}", "/changes/title", "type"},
+        {"delete_book", "{\"id\":null}", "/id", "type"},
+    };
+    for (size_t i = 0; i < N(cases); i++) {
+        char wanted[256];
+        snprintf(wanted, sizeof wanted,
+                 "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/"
+                 "arguments%s\",\"reason\":\"%s\",\"expected\":\"*\"}}",
+                 cases[i][2], cases[i][3]);
+        call_tool(*state, cases[i][0], cases[i][1], wanted);
+    }
+}
+
+static void integers_may_be_written_with_a_fraction_of_zero(void **state)
+{
+    call_tool(*state, "get_book", "{\"id\":1.0}", "{\"structuredContent\":{\"id\":1}}");
+    call_tool(*state, "get_book", "{\"id\":1e0}", "{\"structuredContent\":{\"id\":1}}");
+}
+
+static void TL_07_C_021_failures_inside_a_tool_are_results(void **state)
+{
+    static const char *const cases[][2] = {
+        {"get_book", "{\"id\":99}"},
+        {"create_book", "{\"id\":1,\"title\":\"again\"}"},
+        {"update_book", "{\"id\":99,\"changes\":{\"title\":\"x\"}}"},
+        {"get_note", "{\"id\":\"nowhere\"}"},
+    };
+    for (size_t i = 0; i < N(cases); i++)
+        call_tool(*state, cases[i][0], cases[i][1],
+                  "{\"content\":[{\"type\":\"text\",\"text\":\"*\"}],\"isError\":true,\"-\":["
+                  "\"structuredContent\"]}");
+    call_tool(*state, "get_book", "{\"id\":99}",
+              "{\"content\":[{\"text\":\"There is no row with id 99 in shop.book.\"}]}");
+    call_tool(
+        *state, "get_note", "{\"id\":\"a\\\"b\"}",
+        "{\"content\":[{\"text\":\"There is no row with key \\\"a\\\\\\\"b\\\" in shop.note.\"}]}");
+    call_tool(*state, "create_book", "{\"id\":1,\"title\":\"again\"}",
+              "{\"content\":[{\"text\":\"There is already a row with id 1 in shop.book.\"}]}");
+    call_tool(*state, "get_book", "{\"id\":1}", "{\"structuredContent\":{\"title\":\"First\"}}");
+}
+
+static void create_update_delete(void **state)
+{
+    call_tool(*state, "create_book", "{\"title\":\"New\",\"id\":7}",
+              "{\"structuredContent\":{\"id\":7,\"title\":\"New\"}}");
+    call_tool(*state, "update_book", "{\"id\":7,\"changes\":{\"year\":2000,\"title\":\"Newer\"}}",
+              "{\"structuredContent\":{\"id\":7,\"title\":\"Newer\",\"year\":2000}}");
+    call_tool(*state, "update_book", "{\"id\":7,\"changes\":{\"year\":null}}",
+              "{\"structuredContent\":{\"year\":null}}");
+    call_tool(*state, "update_book", "{\"id\":7,\"changes\":{}}",
+              "{\"structuredContent\":{\"title\":\"Newer\"}}");
+    call_tool(*state, "get_book", "{\"id\":7}",
+              "{\"structuredContent\":{\"id\":7,\"title\":\"Newer\",\"year\":null}}");
+    call_tool(*state, "delete_book", "{\"id\":7}",
+              "{\"structuredContent\":{\"deleted\":true},\"-\":[\"isError\"]}");
+    call_tool(*state, "delete_book", "{\"id\":7}",
+              "{\"structuredContent\":{\"deleted\":false},\"-\":[\"isError\"]}");
+    call_tool(*state, "get_book", "{\"id\":7}", "{\"isError\":true}");
+}
+
+static void rows_keep_what_the_schema_does_not_name(void **state)
+{
+    call_tool(*state, "create_note",
+              "{\"key\":\"k\",\"text\":\"t\",\"more\":{\"a\":[1,2.5,null,\"\xc3\xa9\\u0001\"]}}",
+              "{}");
+    call_tool(*state, "update_note", "{\"id\":\"k\",\"changes\":{\"other\":true}}", "{}");
+    call_tool(*state, "get_note", "{\"id\":\"k\"}",
+              "{\"structuredContent\":{\"key\":\"k\",\"text\":\"t\",\"more\":{\"a\":[1,2.5,null,"
+              "\"\xc3\xa9\\u0001\"]},\"other\":true}}");
+}
+
+/* ---- Writers in each other's way ------------------------------------------------------------ */
+
+static unsigned n_finished;
+
+static void count_good(struct call *call)
+{
+    unsigned *n_good = call->transport;
+    buf_add(&call->out.body, "", 1);
+    *n_good += call->out.http_status == 200 && !strstr(call->out.body.p, "isError");
+    n_finished++;
+    call_free(call);
+}
+
+/* Sends `n` updates of note "k" at once, each with an attribute of its own; returns how many
+ * answers were no error. */
+static unsigned update_at_once(struct bench *b, unsigned n)
+{
+    unsigned n_good = 0;
+    b->n_answers = 0;
+    for (unsigned i = 0; i < n; i++) {
+        char text[512];
+        struct call *call = call_new(b->core);
+        snprintf(text, sizeof text,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                 "\"update_note\",\"arguments\":{\"id\":\"k\",\"changes\":{\"a%u\":%u}}}}",
+                 i, i);
+        fill(b, call, str_of(text));
+        call->finish = count_good;
+        call->transport = &n_good;
+        core_handle(b->core, call);
+    }
+    while (n_finished < n)
+        assert_true(loop_turn(&b->loop, 10));
+    return n_good;
+}
+
+static void updates_at_the_same_time_lose_nothing(void **state)
+{
+    static const unsigned numbers[] = {2, 10, 40};
+    for (size_t i = 0; i < N(numbers); i++) {
+        char wanted[64], *at;
+        unsigned n_there = 0;
+        call_tool(*state, "create_note", "{\"key\":\"k\"}", "{\"-\":[\"isError\"]}");
+        n_finished = 0;
+        unsigned n_good = update_at_once(*state, numbers[i]);
+        assert_true(n_good == numbers[i] || (numbers[i] > 32 && n_good >= 32));
+        call_tool(*state, "get_note", "{\"id\":\"k\"}", "{}");
+        at = strstr(bench.body.p, "structuredContent");
+        for (unsigned k = 0; k < numbers[i]; k++) {
+            snprintf(wanted, sizeof wanted, "\"a%u\":%u", k, k);
+            n_there += strstr(at, wanted) != NULL;
+        }
+        assert_int_equal(n_there, n_good);
+        call_tool(*state, "delete_note", "{\"id\":\"k\"}", "{\"-\":[\"isError\"]}");
+    }
+}
+
+/* ---- Search --------------------------------------------------------------------------------- */
+
+static void add_books(struct bench *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char args[128];
+        snprintf(args, sizeof args, "{\"id\":%d,\"title\":\"T%d\",\"genre\":\"%s\"%s}", 100 + i, i,
+                 i % 7 ? "novel" : "poem", i % 2 ? ",\"year\":null" : ",\"year\":1900");
+        call_tool(b, "create_book", args, "{\"-\":[\"isError\"]}");
+    }
+}
+
+static void search_by_equality(void **state)
+{
+    call_tool(*state, "search_book", "",
+              "{\"structuredContent\":{\"rows\":[{\"id\":1},{\"id\":2}],\"-\":[\"nextCursor\"]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"genre\":\"poem\"}}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":2}]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"genre\":\"poem\",\"year\":1999}}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":2}]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"genre\":\"poem\",\"year\":1998}}",
+              "{\"structuredContent\":{\"rows\":[]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"year\":null}}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":1}]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"id\":2}}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":2}],\"-\":[\"nextCursor\"]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"id\":2,\"genre\":\"novel\"}}",
+              "{\"structuredContent\":{\"rows\":[]}}");
+    call_tool(*state, "search_book", "{\"where\":{\"id\":3}}",
+              "{\"structuredContent\":{\"rows\":[]}}");
+    call_tool(*state, "search_note", "{}", "{\"structuredContent\":{\"rows\":[]}}");
+}
+
+static void C_057_search_pages_end(void **state)
+{
+    char cursor[512], args[700] = "{\"limit\":5,\"where\":{\"genre\":\"novel\"}}";
+    unsigned n = 0, pages = 0;
+    add_books(*state, 30);
+    do {
+        call_tool(*state, "search_book", args, "{\"structuredContent\":{\"rows\":\"*\"}}");
+        const char *end = strstr(bench.body.p, "structuredContent");
+        for (const char *at = end; (at = strstr(at, "\"title\":")); at++)
+            n++;
+        assert_true(++pages < 20);
+        snprintf(args, sizeof args, "{\"limit\":5,\"where\":{\"genre\":\"novel\"},\"cursor\":\"");
+        if (!take_cursor(*state, cursor, sizeof cursor))
+            break;
+        strcat(args, cursor), strcat(args, "\"}");
+    } while (true);
+    assert_int_equal(n, 1 + 25); /* the shop's own and 30 but every seventh */
+    assert_int_equal(pages, 6);
+}
+
+static void PG_04_a_search_cursor_belongs_to_its_search(void **state)
+{
+    static const char *const others[] = {
+        "{\"limit\":1,\"where\":{\"genre\":\"novel\"},\"cursor\":\"%s\"}",
+        "{\"cursor\":\"%s\",\"where\":{\"id\":2}}",
+    };
+    char cursor[512], args[700];
+    call_tool(*state, "search_book", "{\"limit\":1}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":1}],\"nextCursor\":\"*\"}}");
+    assert_true(take_cursor(*state, cursor, sizeof cursor));
+    for (size_t i = 0; i < N(others); i++) {
+        snprintf(args, sizeof args, others[i], cursor);
+        call_tool(*state, "search_book", args,
+                  "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/arguments/cursor\"}}");
+    }
+    snprintf(args, sizeof args, "{\"cursor\":\"%s\"}", cursor);
+    call_tool(*state, "search_note", args, "!{\"code\":-32602}");
+    snprintf(args, sizeof args, "{\"cursor\":\"%s\",\"limit\":7,\"where\":{}}", cursor);
+    call_tool(*state, "search_book", args, "{\"structuredContent\":{\"rows\":[{\"id\":2}]}}");
+}
+
+static void long_scans_leave_the_loop(void **state)
+{
+    add_books(*state, INLINE_SCAN_ENTRIES + 40);
+    bench.loop.n_offloaded = 0;
+    call_tool(*state, "search_book", "{\"limit\":10}",
+              "{\"structuredContent\":{\"nextCursor\":\"*\"}}");
+    assert_int_equal(bench.loop.n_offloaded, 0);
+    call_tool(*state, "search_book", "{\"where\":{\"title\":\"T295\"}}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":395}]}}");
+    assert_int_equal(bench.loop.n_offloaded, 1);
+    call_tool(*state, "search_book", "{\"limit\":1000}", "{}");
+    unsigned n = 0;
+    const char *at = strstr(bench.body.p, "structuredContent");
+    for (; (at = strstr(at, "\"title\":")); at++)
+        n++;
+    assert_int_equal(n, INLINE_SCAN_ENTRIES + 42);
+    bench.loop.busy = true;
+    call_tool(
+        *state, "search_book", "{\"limit\":1000}",
+        "{\"isError\":true,\"content\":[{\"text\":\"Server is busy. Nothing was changed.\"}]}");
+    bench.loop.busy = false;
+}
+
+static void a_page_is_bounded_in_bytes(void **state)
+{
+    struct buf body = {0};
+    char cursor[512], args[700];
+    for (int i = 0; i < 6; i++) {
+        buf_clear(&body);
+        buf_printf(&body,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                   "call\",\"params\":{\"name\":\"create_note\","
+                   "\"arguments\":{\"key\":\"k%d\",\"text\":\"",
+                   i);
+        for (int k = 0; k < 900000; k++)
+            buf_add_char(&body, 'x');
+        buf_add_lit(&body, "\"}}}");
+        bench_send(*state, buf_str(&body));
+        expect(*state, 200, "{\"result\":{\"-\":[\"isError\"]}}", "a large row");
+    }
+    call_tool(*state, "search_note", "{}", "{\"structuredContent\":{\"nextCursor\":\"*\"}}");
+    assert_true(take_cursor(*state, cursor, sizeof cursor));
+    snprintf(args, sizeof args, "{\"cursor\":\"%s\"}", cursor);
+    call_tool(*state, "search_note", args,
+              "{\"structuredContent\":{\"rows\":[\"*\",\"*\",\"*\"],\"-\":[\"nextCursor\"]}}");
+    buf_clear(&body);
+    buf_add_lit(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                       "call\",\"params\":{\"name\":\"create_note\","
+                       "\"arguments\":{\"key\":\"big\",\"text\":\"");
+    for (unsigned k = 0; k < ROW_BYTES_MAX; k++)
+        buf_add_char(&body, 'x');
+    buf_add_lit(&body, "\"}}}");
+    bench_send(*state, buf_str(&body));
+    expect(*state, 200,
+           "{\"result\":{\"isError\":true,\"content\":[{\"text\":\"The row is too large to be "
+           "stored.\"}]}}",
+           "a row too large");
+    buf_done(&body);
+}
+
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+static void every_failing_allocation_is_answered(void **state)
+{
+    static const char *const cases[][2] = {
+        {"get_book", "{\"id\":1}"},
+        {"get_book", "{\"id\":99}"},
+        {"get_book", "{\"id\":\"x\"}"},
+        {"no_such", "{}"},
+        {"search_book", "{\"limit\":1,\"where\":{\"genre\":\"novel\"}}"},
+        {"search_book", "{\"cursor\":\"x\"}"},
+        {"create_book", "{\"id\":1,\"title\":\"x\"}"},
+        {"update_book", "{\"id\":1,\"changes\":{\"year\":1600}}"},
+        {"delete_book", "{\"id\":99}"},
+    };
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < N(cases); i++) {
+        char body[512];
+        int status = 500;
+        snprintf(body, sizeof body,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                 "call\",\"params\":{\"name\":\"%s\",\"arguments\":%s}}",
+                 cases[i][0], cases[i][1]);
+        for (size_t limit = 1; status == 500; limit += 16) {
+            bench.arena_limit = limit;
+            bench_send(*state, str_of(body));
+            status = bench.status;
+            n_failed += status == 500;
+            if (status == 500)
+                expect(*state, 500, "{\"error\":{\"code\":-32603}}", body);
+        }
+        bench.arena_limit = 0;
+        bench_send(*state, str_of(body));
+        assert_int_equal(bench.status, 200);
+    }
+    assert_true(n_failed > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SHOP_TEST(TL_01_TL_02_each_table_gives_five_tools),
+        SHOP_TEST(L_10_a_2025_03_26_list_has_no_titles_and_no_output_schemas),
+        SHOP_TEST(tables_of_one_name_get_their_database_in_front),
+        SHOP_TEST(tables_come_and_go),
+        SHOP_TEST(a_damaged_definition_takes_away_its_table_only),
+        cmocka_unit_test(PG_02_C_057_pages_go_on_and_end),
+        cmocka_unit_test(PG_03_cursors_survive_inserts_and_other_workers),
+        cmocka_unit_test(PG_04_PG_05_wrong_cursors_are_refused),
+        SHOP_TEST(TL_04_TL_10_C_023_structured_content_and_the_same_as_text),
+        SHOP_TEST(L_10_a_2025_03_26_result_has_text_only),
+        SHOP_TEST(TL_05_C_021_unknown_tools),
+        SHOP_TEST(TL_05_a_long_name_is_shown_in_part),
+        SHOP_TEST(TL_06_wrong_arguments_name_the_place),
+        SHOP_TEST(integers_may_be_written_with_a_fraction_of_zero),
+        SHOP_TEST(TL_07_C_021_failures_inside_a_tool_are_results),
+        SHOP_TEST(create_update_delete),
+        SHOP_TEST(rows_keep_what_the_schema_does_not_name),
+        SHOP_TEST(updates_at_the_same_time_lose_nothing),
+        SHOP_TEST(search_by_equality),
+        SHOP_TEST(C_057_search_pages_end),
+        SHOP_TEST(PG_04_a_search_cursor_belongs_to_its_search),
+        SHOP_TEST(long_scans_leave_the_loop),
+        SHOP_TEST(a_page_is_bounded_in_bytes),
+        SHOP_TEST(every_failing_allocation_is_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
