@@ -168,6 +168,7 @@ int batch_put(struct batch *b, enum kv_map map, struct str key)
     if (b->value.failed)
         return ERR_NO_MEMORY;
     b->changes++;
+    b->bytes += b->value.n;
     return kv_put(&b->txn, map, key, buf_str(&b->value));
 }
 

@@ -164,10 +164,23 @@ static void set_sys_aside(const struct directory *d, const char *reason)
     unlink(path_of(d, "sys.mdb-lock", &lock));
 }
 
+/* DATA has no second copy to fall back on: it is for the operator to decide. */
+static void warn_of_nosync(const struct directory *d)
+{
+    struct path path;
+    path_of(d, "sys.mdb", &path);
+    if (access(path.text, F_OK) == 0)
+        log_warn("%s/data.mdb: written without syncs when the machine stopped; it may be damaged "
+                 "where no check sees it",
+                 d->path);
+}
+
 /* Alone with `sys`: nobody else has it open. */
-static int prepare_sys_alone(const struct directory *d)
+static int prepare_sys_alone(const struct directory *d, enum store_mode mode)
 {
     enum sys_state state = read_state(d);
+    if (state == SYS_DOUBTFUL && mode == STORE_NOSYNC)
+        warn_of_nosync(d);
     if (state == SYS_DOUBTFUL)
         set_sys_aside(d, "the machine stopped while a server was running");
     return state == SYS_OF_THIS_BOOT ? 0 : save_state(d, "running");
@@ -209,7 +222,7 @@ static int open_sys_file(struct opening *o)
 
 static int open_sys_locked(struct opening *o, bool alone)
 {
-    int err = alone ? prepare_sys_alone(o->directory) : 0;
+    int err = alone ? prepare_sys_alone(o->directory, o->config->mode) : 0;
     if (err)
         return explain(o, "sys.state", err, strerror(errno));
     err = open_sys_file(o);
@@ -263,6 +276,8 @@ static int make_directory(struct opening *o)
 {
     struct stat st;
     const char *path = o->directory->path;
+    if (strlen(o->config->dir) >= sizeof o->directory->path)
+        return explain(o, "", ERR_LIMIT, "the path is too long");
     if (!o->config->read_only && mkdir(path, 0700) && errno != EEXIST)
         return explain(o, "", err_of_errno(), strerror(errno));
     if (stat(path, &st))

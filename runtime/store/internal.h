@@ -72,11 +72,14 @@ struct table_slot {
     char name[TABLE_KEY_BYTES]; /* database NUL name: its key in CATALOG */
 };
 
+#define BATCH_BYTES (8u << 20) /* a transaction that put as many takes in nothing more */
+
 struct batch {
     struct store *store;
     enum store_space space;
     struct kv_txn txn;
     uint32_t changes; /* puts and removes so far */
+    uint64_t bytes;   /* of the values put so far */
     bool counters_changed;
     int64_t now_ms;
     uint64_t seq, tables, catalog;

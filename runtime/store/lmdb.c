@@ -15,6 +15,7 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -544,6 +545,8 @@ int kv_open_lmdb(const struct kv_lmdb_config *config, struct arena *arena, struc
         return complain(&c, ERR_NO_MEMORY, "out of memory");
     l->env = (struct kv_env){.engine = &lmdb_engine, .space = config->space};
     l->read_only = config->read_only;
+    for (int i = 0; i < KV_MAP_COUNT; i++)
+        l->maps[i] = UINT_MAX; /* of the other space: LMDB says no */
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->idle, NULL);
     int err = open_checked(l, config, &c);

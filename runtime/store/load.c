@@ -147,7 +147,7 @@ static int undo_some(struct store *store, bool roll_back)
     int err = batch_begin(store, STORE_DATA, &b);
     if (err)
         return err;
-    for (int i = 0; i < LOAD_ROWS && !err; i++)
+    for (int i = 0; i < LOAD_ROWS && b.bytes < BATCH_BYTES && !err; i++)
         err = undo_newest(&b, roll_back);
     bool empty = err == ERR_ABSENT;
     if (empty)

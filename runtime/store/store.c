@@ -52,6 +52,8 @@ void store_close(struct store *store)
         return;
     writer_stop(store->writers[STORE_DATA]);
     writer_stop(store->writers[STORE_SYS]);
+    if (store->envs[STORE_DATA] && !store->read_only && !store->syncs_data)
+        kv_sync(store->envs[STORE_DATA]);
     kv_close(store->envs[STORE_DATA]);
     if (store->directory)
         directory_close(store->directory, store->envs[STORE_SYS]);

@@ -1,9 +1,9 @@
 /* store/writer.c - the queue of a space: one thread that commits in the order of submission.
  *
  * What waits is committed as one group (group commit: a sync costs milliseconds, whatever the
- * group holds), of at most TXN_ROWS_MAX operations or TXN_MS_MAX. A list that is refused before it
- * changed anything leaves no trace and stays in the group; after any other error the group is
- * aborted and its lists are run one by one, so that each gets its own answer.
+ * group holds), of at most TXN_ROWS_MAX operations, BATCH_BYTES or TXN_MS_MAX. A list that is
+ * refused before it changed anything leaves no trace and stays in the group; after any other error
+ * the group is aborted and its lists are run one by one, so that each gets its own answer.
  *
  * Completions go to the loop by one post that delivers all that have gathered. The post outlives
  * the writer if the loop has not run it yet.
@@ -170,7 +170,7 @@ static int try_group(struct writer *w, struct store_write *first, struct store_w
             batch_abort(&b);
             return err;
         }
-    } while (write && n_ops + write->n_ops <= TXN_ROWS_MAX &&
+    } while (write && n_ops + write->n_ops <= TXN_ROWS_MAX && b.bytes < BATCH_BYTES &&
              clock_mono_ms() - started_ms < TXN_MS_MAX);
     return batch_commit(&b);
 }

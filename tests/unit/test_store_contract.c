@@ -255,6 +255,20 @@ static void a_view_is_a_snapshot(void **state)
     assert_int_equal(get_n(f->store, f->table, STR("k")), 2);
 }
 
+static void a_view_answers_only_for_its_space(void **state)
+{
+    struct fixture *f = *state;
+    struct store_session s;
+    struct arena arena;
+    struct store_view *data = view_of(f->store, STORE_DATA), *sys = view_of(f->store, STORE_SYS);
+    arena_init(&arena, 0);
+    assert_true(get_n_in(sys, f->table, STR("k"), NULL) < 0);
+    assert_true(store_get_session(data, STR("s"), &arena, &s) < 0);
+    arena_done(&arena);
+    store_view_close(data);
+    store_view_close(sys);
+}
+
 static void many_views_may_be_open(void **state)
 {
     struct fixture *f = *state;
@@ -1027,6 +1041,7 @@ static void a_random_mix_agrees_with_a_model(void **state)
     X(scans_stop_with_what_the_callback_says)                   \
     X(a_callback_may_read_by_the_same_view)                     \
     X(a_view_is_a_snapshot)                                     \
+    X(a_view_answers_only_for_its_space)                        \
     X(many_views_may_be_open)                                   \
     X(tables_are_listed_by_database_and_name)                   \
     X(table_names_and_ids_are_checked)                          \

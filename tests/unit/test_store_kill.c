@@ -422,6 +422,70 @@ static void assert_rolled_back(struct store *store)
     store_view_close(view);
 }
 
+#define LOADED 1200
+
+static void load_again_and_again(int to_parent)
+{
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store != NULL);
+    for (uint32_t round = 1;; round++) {
+        struct store_load *load;
+        require(store_load_begin(store, TABLE, &load) == 0);
+        for (int i = 0; i < LOADED; i++) {
+            struct sample s;
+            char key[16];
+            snprintf(key, sizeof key, "%04d", i);
+            require(store_load_row(load, str_of(key), sample_row(&s, round, STR("")), STORE_ANY) ==
+                    0);
+            if (i % 100 == 0)
+                tell(to_parent, round);
+        }
+        if (round % 4 == 0)
+            require(store_load_abort(load) == 0);
+        else
+            require(store_load_commit(load) == 0);
+    }
+}
+
+static int see_round(void *ctx, const struct store_row *row)
+{
+    int64_t *round = ctx;
+    int64_t n = sample_n(row->row);
+    assert_true(*round == 0 || *round == n);
+    assert_true(n % 4 != 0); /* those were aborted */
+    *round = n;
+    return 0;
+}
+
+/* All rows are of one load, which is one that was committed. */
+static void a_load_killed_anywhere_is_whole_or_not_there(void **state)
+{
+    (void)state;
+    unsigned random = (unsigned)getpid();
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    assert_int_equal(make_table(store, "t"), TABLE);
+    store_close(store);
+    for (int round = 0; round < 8; round++) {
+        uint32_t told = 0;
+        int64_t found = 0;
+        struct child c = start(load_again_and_again);
+        random = random * 1103515245 + 12345;
+        for (unsigned n = random >> 16 & 127; hear(&c, &told) && n; n--)
+            ;
+        kill_child(&c);
+        close(c.from);
+        store = open_store(STORE_NOSYNC);
+        assert_non_null(store);
+        struct store_view *view = view_of(store, STORE_DATA);
+        assert_int_equal(store_scan_rows(view, TABLE, NULL, see_round, &found), 0);
+        store_view_close(view);
+        uint64_t n = scan_count(store, TABLE);
+        assert_true(n == (found ? LOADED : 0) && n == count_rows(store, TABLE));
+        store_close(store);
+    }
+}
+
 static struct child prepare_load(void)
 {
     uint32_t told;
@@ -512,6 +576,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_load_killed_anywhere_is_whole_or_not_there, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(processes_may_open_a_new_directory_at_once, set_up,
                                         tear_down),
     };
