@@ -4,8 +4,8 @@
 #include "cli_data.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFINITION_BYTES_MAX (1u << 20)
 
@@ -168,6 +168,36 @@ static int run_list(const struct cli_args *args)
 
 /* ---- drop ----------------------------------------------------------------------------------- */
 
+static bool is_yes(const char *line)
+{
+    return line[0] == 'y' || line[0] == 'Y';
+}
+
+/* 0, or the exit status: a table goes with all its rows, so somebody has to say yes. */
+static int confirm(const struct cli_args *args)
+{
+    char line[16] = "";
+    if (cli_value(args, "--yes"))
+        return 0;
+    if (!isatty(STDIN_FILENO))
+        return cli_usage(args->command, "give --yes to remove %s with its rows", args->operands[0]);
+    printf("Remove %s with its rows? [y/N] ", args->operands[0]);
+    fflush(stdout);
+    if (!fgets(line, sizeof line, stdin) || !is_yes(line))
+        return cli_failed("%s was left alone", args->operands[0]);
+    return 0;
+}
+
+static int drop(struct cli_data *data, const struct cli_args *args, uint32_t table)
+{
+    struct store_op op = {.kind = STORE_DROP_TABLE, .if_version = STORE_PRESENT, .table = table};
+    int err = apply(data->store, &op);
+    if (err < 0)
+        return cli_store_failed(data, args->operands[0], err);
+    printf("dropped %s\n", args->operands[0]);
+    return CLI_DONE;
+}
+
 static int run_drop(const struct cli_args *args)
 {
     struct cli_data data;
@@ -176,15 +206,10 @@ static int run_drop(const struct cli_args *args)
     int status = cli_data_open(&data, args, false);
     if (status == 0)
         status = cli_table_get(&data, args, &table);
-    if (status == 0) {
-        struct store_op op = {
-            .kind = STORE_DROP_TABLE, .if_version = STORE_PRESENT, .table = table.id};
-        int err = apply(data.store, &op);
-        if (err < 0)
-            status = cli_store_failed(&data, args->operands[0], err);
-        else
-            printf("dropped %s\n", args->operands[0]);
-    }
+    if (status == 0)
+        status = confirm(args);
+    if (status == 0)
+        status = drop(&data, args, table.id);
     cli_data_close(&data);
     return status;
 }
@@ -196,9 +221,16 @@ static const struct cli_option create_options[] = {
     CLI_OPTION_MODE,   {"--if-missing", NULL, "do nothing if the table is there already", NULL},
     CLI_OPTIONS_END,
 };
-static const struct cli_option common_options[] = {
+static const struct cli_option list_options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
+    CLI_OPTIONS_END,
+};
+
+static const struct cli_option drop_options[] = {
+    CLI_OPTION_CONFIG,
+    CLI_OPTION_DATA,
+    {"--yes", NULL, "do not ask", NULL},
     CLI_OPTIONS_END,
 };
 
@@ -223,15 +255,15 @@ const struct cli_command cli_table_list = {
     .name = "table list",
     .operands = "",
     .summary = "List the tables and how many rows each has",
-    .options = common_options,
+    .options = list_options,
     .run = run_list,
 };
 
 const struct cli_command cli_table_drop = {
     .name = "table drop",
     .operands = "DATABASE.TABLE",
-    .summary = "Remove a table with its rows, at once",
-    .options = common_options,
+    .summary = "Remove a table with its rows",
+    .options = drop_options,
     .operands_min = 1,
     .operands_max = 1,
     .run = run_drop,

@@ -123,7 +123,9 @@ has "$(t export geo.places --format ndjson)" '{"id":1,"name":"Roma"}' "the row i
 seq -f '{"id": %.0f, "name": "many"}' 10000 30000 >many.ndjson
 says "an import of many batches" 0 "imported 20001 rows" t import geo.places many.ndjson
 
-ok "drop" table drop geo.places
-says "drop twice" 1 "there is no table geo.places" table drop geo.places
+says "drop without a word" 2 "give --yes" table drop geo.places </dev/null
+has "$(script -qec "$TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"
+ok "drop --yes" table drop --yes geo.places
+says "drop twice" 1 "there is no table geo.places" table drop --yes geo.places
 is "$(rows places)" "" "it is gone"
 plan
