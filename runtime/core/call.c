@@ -2,8 +2,10 @@
 #include "core/call.h"
 
 #include "base/err.h"
+#include "base/log.h"
 #include "core/catalog.h"
 #include "core/dispatch.h"
+#include "generated/methods.h"
 #include "wire/json_write.h"
 
 #include <stdlib.h>
@@ -71,9 +73,18 @@ void call_accept(struct call *call, int http_status)
     leave(call);
 }
 
+/* A fault of ours, not of the client or of a full server; its cause is for the operator only. */
+static bool is_ours(int err)
+{
+    return err_rpc_code(err) == err_rpc_code(ERR_INTERNAL) && err != ERR_BUSY &&
+           err != ERR_NO_MEMORY;
+}
+
 void call_fail(struct call *call, int err, struct str message, struct str data_json)
 {
     struct buf *body = &call->out.body;
+    if (is_ours(err))
+        log_error("%s failed: %s", call->row ? call->row->name : "a request", err_text(err));
     buf_clear(body);
     call->out.http_status = err_http_status(err);
     call->out.session_id = STR_NONE;

@@ -105,7 +105,8 @@ int mcp_on_notifications_initialized(struct call *call,
     return err < 0 ? err : CALL_LATER;
 }
 
-/* Every call of today is answered before a cancellation could find it; unknown ids are ignored. */
+/* No call of today runs long enough to be worth stopping: accepted and ignored, as an unknown id
+ * has to be. */
 int mcp_on_notifications_cancelled(struct call *call,
                                    const struct mcp_cancelled_notification_params *params)
 {

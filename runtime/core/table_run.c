@@ -56,23 +56,18 @@ static bool is_for_the_model(int err)
            err == ERR_CONFLICT || err == ERR_BUSY;
 }
 
-static bool is_for_the_operator(int err)
-{
-    return err != ERR_LIMIT && err != ERR_CONFLICT && err != ERR_BUSY && err != ERR_NO_MEMORY;
-}
-
 /* What went wrong in the store: the model may act on some of it, the rest is our fault. */
 static void fail_by(struct run *run, int err)
 {
     struct call *call = run->call;
+    if (err == ERR_STORE_FULL || err == ERR_STORE_READ_ONLY)
+        log_error("a write failed: %s", err_text(err));
     if (err == ERR_LIMIT)
         tool_fail(call, STR("The row is too large to be stored."));
     else if (is_for_the_model(err))
         tool_fail(call, arena_printf(&call->arena, "%s. Nothing was changed.", err_text(err)));
     else
         call_fail(call, err, STR_NONE, STR_NONE);
-    if (is_for_the_operator(err))
-        log_error("a tool failed: %s", err_text(err));
 }
 
 static int explain_fault(struct call *call, const char *prefix, const struct row_fault *fault)
