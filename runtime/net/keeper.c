@@ -42,7 +42,7 @@ int keeper_main(const struct child *child)
 {
     static const int wanted[] = {SIGTERM, 0};
     const struct net_callbacks *callbacks = child->callbacks;
-    log_set_name("keeper");
+    child_set_name("keeper");
     int err = call(callbacks->keeper_start, callbacks->ctx);
     if (err < 0) {
         log_error("cannot start: %s", err_text(err));

@@ -4,6 +4,8 @@
 #include "base/log.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -31,6 +33,14 @@ int process_next_signal(int fd)
 {
     struct signalfd_siginfo info;
     return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+void child_set_name(const char *name)
+{
+    char title[16]; /* the kernel keeps no more */
+    log_set_name(name);
+    snprintf(title, sizeof title, "tenon %s", name);
+    prctl(PR_SET_NAME, title);
 }
 
 void child_is_ready(const struct child *child)

@@ -40,6 +40,8 @@ int process_signal_fd(const int *signals);
 /* The next signal waiting on the fd, or 0. */
 int process_next_signal(int fd);
 
+/* For the log and for ps: "worker 1" runs as "tenon worker 1". Copied. */
+void child_set_name(const char *name);
 void child_is_ready(const struct child *child);
 
 /* The whole life of a worker or the keeper; the result is the exit code. */

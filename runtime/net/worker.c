@@ -122,7 +122,7 @@ int worker_main(const struct child *child)
     char name[32];
     struct worker w = {.child = child};
     snprintf(name, sizeof name, "worker %u", child->slot);
-    log_set_name(name);
+    child_set_name(name);
     raise_fd_limit();
     keep_heap();
     int err = start(&w);
