@@ -212,10 +212,13 @@ static void play_file(struct run *run, const char *path)
     page_free(&page);
 }
 
-static void report_laws(const struct run *run)
+/* A law that no reply came under is only a failure when all pages were played. */
+static void report_laws(const struct run *run, bool all_pages)
 {
     for (int i = 0; i < N_LAWS; i++) {
         const struct wire_law_state *law = &run->laws[i];
+        if (!all_pages && !law->seen)
+            continue;
         if (!tap_ok(law->seen > 0 && !law->broken[0], "%s (%d seen)", wire_law_names[i], law->seen))
             tap_note("%s", law->broken[0] ? law->broken : "nothing was seen");
     }
@@ -280,6 +283,6 @@ int main(int argc, char **argv)
     }
     for (int i = first; i < argc; i++)
         play_file(&run, argv[i]);
-    report_laws(&run);
+    report_laws(&run, first >= argc);
     return tap_done();
 }
