@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIXTURE "bash tests/wire/fixture.bash"
+#define FIXTURE "bash tests/wire/fixture.bash\n"
 
 struct page {
     const char *path;
@@ -31,6 +31,7 @@ struct page {
 };
 
 struct run {
+    struct server fixture; /* holds its data directory, made once */
     struct server server;
     bool running;
     uint16_t outside_port; /* of a server that is not ours, or 0 */
@@ -99,13 +100,27 @@ static void stop(struct run *run, const char *path)
     server_remove(&run->server);
 }
 
+/* A new data directory as the page wants it; the usual one is copied. */
+static bool set_up(struct run *run)
+{
+    char copy[200];
+    const char *setup = run->setup ? run->setup : FIXTURE;
+    if (!server_dir(&run->server))
+        return false;
+    if (strcmp(setup, FIXTURE) != 0)
+        return server_sh(&run->server, setup) == 0;
+    if (!run->fixture.dir[0] &&
+        (!server_dir(&run->fixture) || server_sh(&run->fixture, FIXTURE) != 0))
+        return false;
+    snprintf(copy, sizeof copy, "cp -r %s $DATA", run->fixture.data);
+    return server_sh(&run->server, copy) == 0;
+}
+
 static bool start(struct run *run)
 {
     if (run->running || run->outside_port)
         return true;
-    const char *setup = run->setup ? run->setup : FIXTURE;
-    bool ok = server_dir(&run->server) && server_sh(&run->server, setup) == 0 &&
-              server_start(&run->server, run->config, NULL, false);
+    bool ok = set_up(run) && server_start(&run->server, run->config, NULL, false);
     if (ok)
         run->running = true;
     else
@@ -284,5 +299,6 @@ int main(int argc, char **argv)
     for (int i = first; i < argc; i++)
         play_file(&run, argv[i]);
     report_laws(&run, first >= argc);
+    server_remove(&run.fixture);
     return tap_done();
 }
