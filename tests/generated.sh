@@ -5,5 +5,5 @@ cd "$top" || exit 1
 ok "generated: the generator runs" "$TENON_GEN" generate --out "$tmp/once"
 ok "generated: what is committed is current (make generate)" diff -r generated "$tmp/once"
 ok "generated: it runs again" "$TENON_GEN" generate --out "$tmp/once"
-ok "generated: twice makes no difference" diff -r generated "$tmp/once"
+ok "generated: GEN-06 twice makes no difference" diff -r generated "$tmp/once"
 plan

@@ -108,7 +108,7 @@ function judge(revision, mutants) {
       wrong.push(`${name}: ajv ${theirs ? 'accepts' : 'refuses'}, tables: ${answers[i]}: ${text.slice(0, 400)}`);
   });
   report(wrong.length === 0 && cases.length > 0,
-    `${revision}: ajv and the tables agree on ${cases.length} mutants, ${accepted} of them right`, wrong);
+    `GEN-02 ${revision}: ajv and the tables agree on ${cases.length} mutants, ${accepted} of them right`, wrong);
   return countFixes(revision, cases, applied, accepts);
 }
 

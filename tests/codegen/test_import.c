@@ -128,7 +128,7 @@ static void definitions_are_sorted_and_other_arrays_are_not(void **state)
                  "}\n");
 }
 
-static void an_unknown_keyword_stops_the_import(void **state)
+static void GEN_07_an_unknown_keyword_stops_the_import(void **state)
 {
     (void)state;
     assert_fault("{" DRAFT_20 "\n\"$defs\":{\"A\":{\"properties\":{\"x/y~z\":{\"anyOf\":[{},\n"
@@ -335,7 +335,7 @@ int main(void)
         cmocka_unit_test(annotations_go_and_properties_named_like_them_stay),
         cmocka_unit_test(trap_1_a_property_may_be_called_like_any_keyword),
         cmocka_unit_test(definitions_are_sorted_and_other_arrays_are_not),
-        cmocka_unit_test(an_unknown_keyword_stops_the_import),
+        cmocka_unit_test(GEN_07_an_unknown_keyword_stops_the_import),
         cmocka_unit_test(a_wrong_value_stops_the_import),
         cmocka_unit_test(a_dialect_names_where_its_definitions_are),
         cmocka_unit_test(importing_an_imported_file_changes_nothing),
