@@ -195,9 +195,18 @@ static void plan_restart(struct slot *slot)
     slot->restart_at_ms = now_ms + (delay_ms < BACKOFF_MAX_MS ? delay_ms : BACKOFF_MAX_MS);
 }
 
+/* A crash during the stop must not look like a good end; what we killed ourselves is known. */
+static void note_bad_end(struct supervisor *s, int status)
+{
+    if (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+        return;
+    log_error("a process ended badly during the stop (status %#x)", (unsigned)status);
+    if (!s->err)
+        s->err = ERR_INTERNAL;
+}
+
 static void on_death(struct supervisor *s, struct slot *slot, int status)
 {
-    bool bad = WIFSIGNALED(status) || WEXITSTATUS(status);
     slot->pid = 0;
     switch (s->stage) {
     case KEEPER_STARTS:
@@ -209,14 +218,13 @@ static void on_death(struct supervisor *s, struct slot *slot, int status)
         plan_restart(slot);
         break;
     case WORKERS_STOP:
-        if (bad)
-            log_warn("a process ended badly during the stop (status %#x)", (unsigned)status);
+        note_bad_end(s, status);
         if (!any_worker(s))
             stop_keeper(s);
         break;
     default:
-        if (!keeper(s)->pid)
-            s->stage = OVER;
+        note_bad_end(s, status);
+        s->stage = keeper(s)->pid ? s->stage : OVER;
     }
 }
 

@@ -33,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,10 +162,22 @@ void core_handle(struct core *core, struct call *call)
     }
 }
 
+/* ---- The server -------------------------------------------------------------------------------*/
+
+struct rig {
+    unsigned n_workers;
+    _Atomic unsigned *starts; /* of workers, seen by all processes: more means that one died */
+    pid_t pid;
+    uint16_t port;
+    int ready[2];
+};
+
 static int rig_worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
 {
-    (void)ctx;
+    struct rig *rig = ctx;
     (void)slot;
+    if (rig && rig->starts)
+        (*rig->starts)++;
     struct core *core = calloc(1, sizeof *core);
     core->loop = loop;
     *ret = core;
@@ -177,14 +190,6 @@ static void rig_worker_stop(void *ctx, struct core *core)
     rig_release(core);
     free(core);
 }
-
-/* ---- The server -------------------------------------------------------------------------------*/
-
-struct rig {
-    pid_t pid;
-    uint16_t port;
-    int ready[2];
-};
 
 static void rig_ready(void *ctx, uint16_t port)
 {
@@ -223,13 +228,25 @@ static int rig_wait_exit(pid_t pid)
     return status;
 }
 
+/* cmocka catches these, which makes a crashed child go on with the tests. */
+UNUSED static void rig_default_signals(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        signal(faults[i], SIG_DFL);
+}
+
 /* False: the server did not come up, and is gone. */
 UNUSED static bool rig_start(struct rig *rig, struct net_config config)
 {
     assert_return_code(pipe(rig->ready), errno);
+    rig->n_workers = config.n_workers;
+    rig->starts =
+        mmap(NULL, sizeof *rig->starts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     fflush(NULL);
     rig->pid = fork();
     if (rig->pid == 0) {
+        rig_default_signals();
         close(rig->ready[0]);
         exit(rig_serve(rig, &config) < 0);
     }
@@ -248,6 +265,8 @@ UNUSED static void rig_stop(struct rig *rig)
     close(rig->ready[0]);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+    if (rig->starts)
+        assert_int_equal(*rig->starts, rig->n_workers);
 }
 
 /* ---- The client -------------------------------------------------------------------------------*/
