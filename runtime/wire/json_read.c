@@ -67,8 +67,10 @@ static const struct wire_row *find_row(const struct wire_message *m, const char 
         return NULL;
     unsigned number =
         m->hash_index[key_hash_slot(key_hash(key, n), m->hash_multiplier, m->hash_bits)];
+    if (number == 0)
+        return NULL;
     const struct wire_row *row = &m->rows[number - 1];
-    return number && row->key_len == n && memcmp(row->name + 1, key, n) == 0 ? row : NULL;
+    return row->key_len == n && memcmp(row->name + 1, key, n) == 0 ? row : NULL;
 }
 
 /* The guess was wrong: any member name, escaped or not, blanks before the colon or not. */
@@ -96,8 +98,8 @@ static inline const char *read_key(struct reader *r, const char *p, const struct
                                    uint8_t **hint, const struct wire_row **ret)
 {
     unsigned guess = **hint;
-    const struct wire_row *row = &m->rows[guess];
-    if (guess < m->n_rows && *p == '"' && is_row_at(row, p + 1)) {
+    const struct wire_row *row = guess < m->n_rows ? &m->rows[guess] : NULL;
+    if (row && *p == '"' && is_row_at(row, p + 1)) {
         p = scan_blanks(p + row->key_len + 3);
     } else {
         p = wire_read_key(r, p, m, &row);

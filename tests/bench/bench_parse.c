@@ -1,12 +1,11 @@
 /* tests/bench/bench_parse.c - nanoseconds per message of the hot reader, next to the cold one.
  *
- * Hot: rpc_read, the method's look-up, and its params by the table of 2025-11-25. Cold:
+ * Hot: rpc_read, the method's look-up, and its params by the table of 2025-06-18. Cold:
  * base/json_tree on the same text, which is a tree and checks nothing of the protocol. Two rotating
  * sets of distinct messages (messages.h). The rounds take turns, and the best of each counts, so
  * that a noisy moment spoils no figure and the ratio is of the same run.
  */
 #include "base/json_tree.h"
-#include "generated/edges.h"
 #include "generated/methods.h"
 #include "tests/bench/messages.h"
 #include "wire/rpc.h"
@@ -17,22 +16,6 @@
 #include <time.h>
 
 #define ROUNDS 25
-
-static const enum mcp_definition params_of[MCP_METHODS] = {
-    [MCP_COMPLETION_COMPLETE] = MCP_DEFINITION_COMPLETE_REQUEST_PARAMS,
-    [MCP_INITIALIZE] = MCP_DEFINITION_INITIALIZE_REQUEST_PARAMS,
-    [MCP_LOGGING_SET_LEVEL] = MCP_DEFINITION_SET_LEVEL_REQUEST_PARAMS,
-    [MCP_NOTIFICATIONS_CANCELLED] = MCP_DEFINITION_CANCELLED_NOTIFICATION_PARAMS,
-    [MCP_NOTIFICATIONS_PROGRESS] = MCP_DEFINITION_PROGRESS_NOTIFICATION_PARAMS,
-    [MCP_PING] = MCP_DEFINITION_REQUEST_PARAMS,
-    [MCP_PROMPTS_GET] = MCP_DEFINITION_GET_PROMPT_REQUEST_PARAMS,
-    [MCP_PROMPTS_LIST] = MCP_DEFINITION_PAGINATED_REQUEST_PARAMS,
-    [MCP_RESOURCES_LIST] = MCP_DEFINITION_PAGINATED_REQUEST_PARAMS,
-    [MCP_RESOURCES_READ] = MCP_DEFINITION_READ_RESOURCE_REQUEST_PARAMS,
-    [MCP_RESOURCES_SUBSCRIBE] = MCP_DEFINITION_SUBSCRIBE_REQUEST_PARAMS,
-    [MCP_TOOLS_CALL] = MCP_DEFINITION_CALL_TOOL_REQUEST_PARAMS,
-    [MCP_TOOLS_LIST] = MCP_DEFINITION_PAGINATED_REQUEST_PARAMS,
-};
 
 static void refuse(struct str text, const struct wire_fault *fault)
 {
@@ -56,9 +39,9 @@ static void read_typed(struct str text, struct arena *arena)
     _Alignas(16) char params[1024];
     if (rpc_read(text, arena, &message, &fault) != 0)
         refuse(text, &fault);
-    enum mcp_method method = mcp_method_find(message.method);
-    const struct wire_type *type = mcp_type(MCP_2025_11_25, params_of[method]);
-    if (rpc_parse_params(type, &message, arena, params, &fault) != 0)
+    const struct mcp_method_row *row =
+        mcp_method_row(MCP_2025_06_18, mcp_method_find(message.method));
+    if (rpc_parse_params(row->params, &message, arena, params, &fault) != 0)
         refuse(text, &fault);
 }
 

@@ -116,6 +116,22 @@ static void a_full_buffer_is_no_memory(void **state)
     assert_int_equal(wire_write(&sample_type, &s, &out), ERR_NO_MEMORY);
 }
 
+static void no_limit_of_the_buffer_leaves_half_a_text(void **state)
+{
+    (void)state;
+    struct inner inner = {.has = 1, .name = STR_INIT("\"x\"")};
+    struct sample s = {
+        .has = 1 | 1 << 1 | 1 << 8, .text = STR_INIT("t\n"), .count = 5, .inner = &inner};
+    static const char want[] = "{\"text\":\"t\\n\",\"count\":5,\"inner\":{\"name\":\"\\\"x\\\"\"}}";
+    for (size_t limit = 1; limit < sizeof want + 8; limit++) {
+        buf_done(&out);
+        out.limit = limit;
+        int err = wire_write(&sample_type, &s, &out);
+        assert_int_equal(err, limit < sizeof want - 1 ? ERR_NO_MEMORY : 0);
+    }
+    assert_out(want);
+}
+
 static void strings_are_escaped(void **state)
 {
     (void)state;
@@ -259,6 +275,7 @@ int main(void)
         TEST(a_union_without_kind_is_chosen_by_its_members),
         TEST(what_is_missing_is_our_fault_and_leaves_nothing),
         TEST(a_full_buffer_is_no_memory),
+        TEST(no_limit_of_the_buffer_leaves_half_a_text),
         TEST(strings_are_escaped),
         TEST(J_18_bytes_that_are_not_utf8_are_replaced),
         TEST(strings_end_where_they_end),
