@@ -131,7 +131,7 @@ static void finish(struct call *batch)
         return;
     }
     batch->out.http_status = 200;
-    batch->finish(batch);
+    call_leave(batch);
 }
 
 static void one_less(struct call *batch)

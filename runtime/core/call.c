@@ -57,20 +57,22 @@ struct str call_fault_data(struct call *call, const char *prefix, const char *po
 /* ---- Answering ------------------------------------------------------------------------------ */
 
 /* Without memory for the body there is still a status. */
-static void leave(struct call *call)
+void call_leave(struct call *call)
 {
     if (call->out.body.failed) {
         buf_done(&call->out.body);
         call->out.http_status = err_http_status(ERR_NO_MEMORY);
     }
-    call->finish(call);
+    call->is_answered = true;
+    if (!call->is_renewing)
+        call->finish(call);
 }
 
 void call_accept(struct call *call, int http_status)
 {
     buf_clear(&call->out.body);
     call->out.http_status = http_status;
-    leave(call);
+    call_leave(call);
 }
 
 /* A fault of ours, not of the client or of a full server; its cause is for the operator only. */
@@ -90,7 +92,7 @@ void call_fail(struct call *call, int err, struct str message, struct str data_j
     call->out.session_id = STR_NONE;
     rpc_write_error(body, call->message.id, err_rpc_code(err),
                     message.p ? message : str_of(err_text(err)), data_json);
-    leave(call);
+    call_leave(call);
 }
 
 struct buf *call_open_result(struct call *call)
@@ -108,7 +110,7 @@ void call_finish_written(struct call *call)
         return;
     }
     call->out.http_status = 200;
-    leave(call);
+    call_leave(call);
 }
 
 void call_done(struct call *call, const void *result)

@@ -53,6 +53,7 @@ struct call {
     struct call *next;
     uint32_t n_waiting; /* of a batch: members without an answer */
     bool orphaned;
+    bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
     /* what call_explain said about the error to come */
     struct str explanation, explanation_data;
 };

@@ -32,7 +32,6 @@ void core_free(struct core *core)
 {
     if (!core)
         return;
-    session_forget_renewals(core);
     catalog_unref(core->catalog);
     arena_done(&core->arena);
     free(core);

@@ -8,7 +8,6 @@
 #include "wire/cursor.h"
 
 struct catalog;
-struct session_renewal;
 
 struct core {
     struct core_config config;
@@ -18,8 +17,6 @@ struct core {
     struct arena arena; /* what lives as long as the core */
     struct resource_uris uris;
     struct catalog *catalog; /* the newest snapshot; NULL before the first use */
-
-    struct session_renewal *renewals; /* writes that nobody waits for */
 
     struct session *stdio_session; /* in the arena */
 };

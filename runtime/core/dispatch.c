@@ -68,7 +68,7 @@ int dispatch_enter_session(struct core *core, struct call *call)
     if (err < 0)
         return err;
     call->session = session;
-    session_renew(core, session);
+    session_renew(core, call);
     return 0;
 }
 

@@ -20,6 +20,8 @@ bool dispatch_is_initialize(const struct rpc_message *message);
 /* A batch (2025-03-26): core/batch.c. */
 void batch_handle(struct core *core, struct call *call);
 
+/* Sends what call->out holds. */
+void call_leave(struct call *call);
 /* After call_open_result: closes the answer and sends it. */
 void call_finish_written(struct call *call);
 

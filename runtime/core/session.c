@@ -6,8 +6,6 @@
 #include "core/core_state.h"
 #include "core/revision.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #define RANDOM_BYTES  16 /* 128 bits, as acceptance S-02 asks */
@@ -78,77 +76,6 @@ int session_find(struct core *core, struct call *call, struct session **ret)
     set_state(session, session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING);
     *ret = session;
     return 0;
-}
-
-/* ---- Renewing ------------------------------------------------------------------------------- */
-
-struct session_renewal {
-    struct session_renewal *next, **link; /* link: where the pointer to this one is */
-    struct store_write write;
-    struct store_op op;
-    struct store_session session;
-    char id[SESSION_ID_BYTES];
-};
-
-static void renewal_done(struct store_write *write, int err)
-{
-    (void)err; /* a record that is gone stays gone; any other trouble shows on the next request */
-    struct session_renewal *r =
-        (struct session_renewal *)((char *)write - offsetof(struct session_renewal, write));
-    *r->link = r->next;
-    if (r->next)
-        r->next->link = r->link;
-    free(r);
-}
-
-/* Writes may outlive the core; where nobody calls back any more they stay reachable here. */
-void session_forget_renewals(struct core *core)
-{
-    static struct session_renewal *left;
-    struct session_renewal **end = &core->renewals;
-    if (!core->renewals)
-        return;
-    while (*end)
-        end = &(*end)->next;
-    *end = left;
-    if (left)
-        left->link = end;
-    left = core->renewals;
-    left->link = &left;
-}
-
-static struct session_renewal *renewal_new(struct core *core, const struct session *session)
-{
-    struct session_renewal *r = calloc(1, sizeof *r);
-    if (!r)
-        return NULL;
-    memcpy(r->id, session->record.id.p, session->record.id.n);
-    r->session.id = (struct str){r->id, session->record.id.n};
-    r->next = core->renewals;
-    r->link = &core->renewals;
-    if (r->next)
-        r->next->link = &r->next;
-    core->renewals = r;
-    return r;
-}
-
-void session_renew(struct core *core, const struct session *session)
-{
-    int64_t idle_ms = core->config.session_idle_ms, now_ms = clock_wall_ms();
-    if (session == core->stdio_session)
-        return;
-    if (now_ms + idle_ms - session->record.expires_ms <= idle_ms / RENEWAL_PARTS)
-        return;
-    struct session_renewal *r = renewal_new(core, session);
-    if (!r)
-        return;
-    r->session.active_ms = now_ms;
-    r->session.expires_ms = now_ms + idle_ms;
-    r->op = (struct store_op){
-        .kind = STORE_TOUCH_SESSION, .if_version = STORE_ANY, .session = &r->session};
-    r->write =
-        (struct store_write){.space = STORE_SYS, .ops = &r->op, .n_ops = 1, .done = renewal_done};
-    store_submit(core->store, &r->write);
 }
 
 /* ---- Making --------------------------------------------------------------------------------- */
@@ -227,6 +154,27 @@ static int submit(struct core *core, struct call *call, enum store_op_kind kind,
     w->then = then;
     store_submit(core->store, &w->write);
     return 0;
+}
+
+static void renewed(struct call *call, int err)
+{
+    (void)err; /* a record that is gone stays gone; any other trouble shows on the next request */
+    call->is_renewing = false;
+    if (call->is_answered)
+        call->finish(call);
+}
+
+void session_renew(struct core *core, struct call *call)
+{
+    int64_t idle_ms = core->config.session_idle_ms, now_ms = clock_wall_ms();
+    struct store_session *record = &call->session->record;
+    if (call->in.stdio || now_ms + idle_ms - record->expires_ms <= idle_ms / RENEWAL_PARTS)
+        return;
+    record->active_ms = now_ms;
+    record->expires_ms = now_ms + idle_ms;
+    call->is_renewing = true;
+    if (submit(core, call, STORE_TOUCH_SESSION, STORE_ANY, renewed) < 0)
+        call->is_renewing = false;
 }
 
 int session_save_new(struct core *core, struct call *call, session_then_fn then)

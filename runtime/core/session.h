@@ -30,9 +30,9 @@ const char *session_state_name(enum session_state state);
  * initialize), ERR_SESSION_GONE (also for one of the other profile), ERR_NO_MEMORY, or what the
  * store says. */
 int session_find(struct core *core, struct call *call, struct session **ret);
-/* Renews the expiry if it is time for that. Does not wait, and cannot fail the request. */
-void session_renew(struct core *core, const struct session *session);
-void session_forget_renewals(struct core *core); /* the core goes, its writes may be under way */
+/* Renews the expiry if it is time for that. The request goes on meanwhile, but its answer waits, so
+ * that a client that was answered has its session. Cannot fail the request. */
+void session_renew(struct core *core, struct call *call);
 
 /* A new record with a fresh id for this call, not yet stored. */
 int session_new(struct core *core, struct call *call, struct str version, struct str client_info,

@@ -161,8 +161,7 @@ static void every_failing_allocation_is_answered(void **state)
 {
     static const char body[] =
         "[" PING ",{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
-                 "call\",\"params\":{\"name\":\"get_book\",\"arguments\":{\"id\":1}}}," NOTE_ANY
-        "]";
+        "call\",\"params\":{\"name\":\"get_book\",\"arguments\":{\"id\":1}}}," NOTE_ANY "]";
     unsigned n_failed = 0;
     bench_connect(*state, "2025-03-26");
     for (bench.arena_limit = 1; bench.arena_limit < 40000; bench.arena_limit += 64) {

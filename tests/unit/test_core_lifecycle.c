@@ -486,7 +486,7 @@ static void S_15_activity_is_written_lazily(void **state)
     assert_true(expiry(*state) == at_first);
     clock_advance_ms(bench_config.session_idle_ms / 10);
     ask(*state, 200, PING, PONG);
-    wait_for_writes(*state);
+    /* whoever was answered has the longer life already */
     assert_true(expiry(*state) > at_first + bench_config.session_idle_ms / 10);
 }
 
@@ -494,7 +494,7 @@ static void a_late_renewal_does_not_revive_a_session(void **state)
 {
     bench_connect(*state, "2025-06-18");
     clock_advance_ms(bench_config.session_idle_ms / 2);
-    ask(*state, 200, PING, PONG); /* its renewal is under way */
+    ask(*state, 200, PING, PONG);
     bench.verb = CALL_DELETE;
     ask(*state, 204, "", "");
     bench.verb = CALL_POST;
