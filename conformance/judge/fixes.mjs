@@ -64,31 +64,4 @@ export const fixes = [
       }
     },
   },
-  {
-    name: 'resultType decides',
-    reason: 'any result with a resultType passes as InputRequiredResult; only "input_required" means it',
-    revisions: ['2026-07-28'],
-    apply: (schema) => {
-      for (const [name, { properties }] of Object.entries(definitionsOf(schema))) {
-        const alternatives = properties?.result?.anyOf;
-        if (!name.endsWith('ResultResponse') || !alternatives) continue;
-        const asks = { properties: { resultType: { const: 'input_required' } }, required: ['resultType'] };
-        const isAsk = (one) => one.$ref.endsWith('/InputRequiredResult');
-        properties.result = {
-          type: 'object', if: asks, then: alternatives.find(isAsk), else: alternatives.find((one) => !isAsk(one)),
-        };
-      }
-    },
-  },
-];
-
-// Official examples that contradict the type they are examples of; the published schema takes them
-// only because of a fix above.
-export const contradictions = [
-  {
-    example: 'ReadResourceResultResponse/read-resource-result-response.json',
-    definition: 'ReadResourceResult',
-    part: 'result',
-    reason: 'its result lacks ttlMs and cacheScope, which ReadResourceResult requires',
-  },
 ];

@@ -99,14 +99,23 @@ function applySteps(example, steps) {
   return value;
 }
 
-// examples: [{definition, name, value}]. Yields {definition, name, text}, each text once.
-export function* makeMutants(examples, seed, pairsPerExample) {
+// A seeded choice of at most `limit`, in their order.
+function choose(plans, limit, random) {
+  if (plans.length <= limit) return plans;
+  const picked = new Set();
+  while (picked.size < limit) picked.add(random(plans.length));
+  return plans.filter((_, i) => picked.has(i));
+}
+
+// examples: [{definition, name, value}]; of each at most `limit` plain steps and `pairs` pairs. Yields
+// {definition, name, text}, each text of a definition once.
+export function* makeMutants(examples, seed, { pairs, limit = Infinity }) {
   const random = makeRandom(seed);
   const seen = new Set();
   for (const example of examples) {
     const steps = stepsOf(example.value);
-    const plans = steps.map((step) => [step]);
-    for (let i = 0; i < pairsPerExample; i++) plans.push([steps[random(steps.length)], steps[random(steps.length)]]);
+    const plans = choose(steps.map((step) => [step]), limit, random);
+    for (let i = 0; i < pairs; i++) plans.push([steps[random(steps.length)], steps[random(steps.length)]]);
     for (const plan of plans) {
       const value = applySteps(example.value, plan);
       if (value === undefined) continue;
