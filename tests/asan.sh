@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/asan.sh - the transcripts and the tests of several processes, against the server that is built
-# with ASan and UBSan. The test programs themselves are those of the release build.
+# tests/asan.sh - the transcripts, the tests of several processes and those of the commands, against the
+# program that is built with ASan and UBSan. The test programs themselves are those of the release build.
 . "$(dirname "$0")/tap.bash"
 cd "$top" || exit 1
 export TENON=$TENON_ASAN
@@ -12,5 +12,8 @@ failures() { # failures PROGRAM: what it says except for what is fine; its statu
 
 for source in tests/wire/run_wire.c tests/multi/test_*.c; do
     ok "$(basename "$source" .c) against the sanitized server" failures "build/release/${source%.c}"
+done
+for script in tests/cli/*.sh; do
+    ok "tests/cli/$(basename "$script") with the sanitized program" failures "$script"
 done
 plan
