@@ -1,55 +1,6 @@
-/* tests/unit/test_store_contract.c - the port core/store.h, the same cases on both engines. */
-#include "store_fixture.h"
-
-struct fixture {
-    struct store *store;
-    char dir[64];
-    uint32_t table;
-};
-
-static int open_lmdb(struct fixture *f)
-{
-    struct arena arena;
-    struct str why = STR("");
-    struct store_config config = {.dir = f->dir, .mode = STORE_NOSYNC};
-    arena_init(&arena, 0);
-    int err = store_open_lmdb(&config, &arena, &f->store, &why);
-    if (err)
-        print_error("%s: " STR_FMT "\n", err_name(err), STR_ARG(why));
-    arena_done(&arena);
-    return err;
-}
-
-static int set_up_memory(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    *state = f;
-    assert_non_null(f);
-    assert_int_equal(store_open_memory(&f->store), 0);
-    f->table = make_table(f->store, "t");
-    return 0;
-}
-
-static int set_up_lmdb(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    *state = f;
-    assert_non_null(f);
-    scratch_make(f->dir);
-    assert_int_equal(open_lmdb(f), 0);
-    f->table = make_table(f->store, "t");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    store_close(f->store);
-    if (*f->dir)
-        scratch_remove(f->dir);
-    free(f);
-    return 0;
-}
+/* tests/unit/test_store_contract.c - the port core/store.h, the same cases on both engines: rows,
+ * tables, limits and the change log. Sessions, queue and loads: test_store_contract_more.c. */
+#include "store_contract.h"
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
@@ -336,12 +287,6 @@ static void table_names_and_ids_are_checked(void **state)
     assert_int_equal(write_list(f->store, STORE_DATA, &op, 1, NULL), ERR_ABSENT);
 }
 
-static int drop_table(struct store *store, uint32_t table, uint64_t if_version)
-{
-    struct store_op op = {.kind = STORE_DROP_TABLE, .if_version = if_version, .table = table};
-    return write_list(store, STORE_DATA, &op, 1, NULL);
-}
-
 static void a_dropped_table_is_gone_with_its_rows(void **state)
 {
     struct fixture *f = *state;
@@ -473,33 +418,6 @@ static void an_operation_of_the_other_space_is_refused(void **state)
 
 /* ---- Change log ----------------------------------------------------------------------------- */
 
-struct changes {
-    uint64_t next; /* sequence expected */
-    uint64_t n;
-    struct store_change last;
-    char key[16];
-};
-
-static int see_change(void *ctx, const struct store_change *change)
-{
-    struct changes *c = ctx;
-    assert_true(change->seq == c->next);
-    c->next++;
-    c->n++;
-    c->last = *change;
-    snprintf(c->key, sizeof c->key, STR_FMT, STR_ARG(change->key));
-    return 0;
-}
-
-static struct changes read_changes(struct store *store, uint64_t after)
-{
-    struct changes c = {.next = after + 1};
-    struct store_view *view = view_of(store, STORE_DATA);
-    assert_int_equal(store_scan_changes(view, after, see_change, &c), 0);
-    store_view_close(view);
-    return c;
-}
-
 static void every_change_is_in_the_log(void **state)
 {
     struct fixture *f = *state;
@@ -610,392 +528,7 @@ static void the_log_is_bounded_and_says_where_it_starts(void **state)
     assert_true(seq == last + 1); /* never reused */
 }
 
-/* ---- Sessions ------------------------------------------------------------------------------- */
-
-static struct store_session session_of(const char *id, int64_t lives_ms)
-{
-    int64_t now = clock_wall_ms();
-    return (struct store_session){.id = str_of(id),
-                                  .user = STR("ada"),
-                                  .profile = STR("application"),
-                                  .version = STR("2025-06-18"),
-                                  .client_info = STR("{\"name\":\"c\"}"),
-                                  .capabilities = STR("{}"),
-                                  .log_level = -1,
-                                  .created_ms = now,
-                                  .active_ms = now,
-                                  .expires_ms = now + lives_ms};
-}
-
-static int session_op(struct store *store, enum store_op_kind kind, struct store_session *s,
-                      uint64_t if_version)
-{
-    struct store_op op = {.kind = kind, .if_version = if_version, .session = s};
-    return write_list(store, STORE_SYS, &op, 1, NULL);
-}
-
-static int get_session(struct store *store, const char *id, struct arena *arena,
-                       struct store_session *ret)
-{
-    struct store_view *view = view_of(store, STORE_SYS);
-    int err = store_get_session(view, str_of(id), arena, ret);
-    store_view_close(view);
-    return err;
-}
-
-static bool has_session(struct store *store, const char *id)
-{
-    struct arena arena;
-    struct store_session s;
-    arena_init(&arena, 0);
-    int err = get_session(store, id, &arena, &s);
-    arena_done(&arena);
-    assert_true(err == 0 || err == ERR_ABSENT);
-    return !err;
-}
-
-static uint64_t count_sessions(struct store *store)
-{
-    struct store_view *view = view_of(store, STORE_SYS);
-    uint64_t n = 0;
-    assert_int_equal(store_count_sessions(view, &n), 0);
-    store_view_close(view);
-    return n;
-}
-
-static void sessions_come_back_as_they_were_put(void **state)
-{
-    struct fixture *f = *state;
-    struct store_session s = session_of("01bf5a2c00", 60000), back;
-    struct arena arena;
-    arena_init(&arena, 0);
-    s.initialized = true;
-    s.log_level = 5;
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), ERR_EXISTS);
-    assert_int_equal(get_session(f->store, "01bf5a2c00", &arena, &back), 0);
-    assert_true(str_eq(back.id, s.id) && str_eq(back.user, s.user));
-    assert_true(str_eq(back.profile, s.profile) && str_eq(back.version, s.version));
-    assert_true(str_eq(back.client_info, s.client_info));
-    assert_true(str_eq(back.capabilities, s.capabilities));
-    assert_true(back.initialized && back.log_level == 5 && back.created_ms == s.created_ms);
-    assert_true(back.active_ms == s.active_ms && back.expires_ms == s.expires_ms);
-    assert_false(has_session(f->store, "01bf5a2c01"));
-    assert_false(has_session(f->store, ""));
-    arena_done(&arena);
-}
-
-static void REFERENCE_c_5_a_late_touch_does_not_bring_a_session_back(void **state)
-{
-    struct fixture *f = *state;
-    struct store_session s = session_of("a", 60000);
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
-    assert_int_equal(session_op(f->store, STORE_DELETE_SESSION, &s, STORE_PRESENT), 0);
-    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &s, STORE_ANY), 0);
-    assert_false(has_session(f->store, "a"));
-    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &s, STORE_PRESENT), ERR_ABSENT);
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_PRESENT), ERR_ABSENT);
-    assert_int_equal(session_op(f->store, STORE_DELETE_SESSION, &s, STORE_PRESENT), ERR_ABSENT);
-    assert_int_equal(session_op(f->store, STORE_DELETE_SESSION, &s, STORE_ANY), 0);
-    assert_int_equal(count_sessions(f->store), 0);
-}
-
-static void a_touch_moves_only_the_times(void **state)
-{
-    struct fixture *f = *state;
-    struct store_session s = session_of("a", 60000), touch = {.id = STR("a")}, back;
-    struct arena arena;
-    arena_init(&arena, 0);
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
-    touch.active_ms = s.active_ms + 1000;
-    touch.expires_ms = s.expires_ms + 600000;
-    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &touch, STORE_PRESENT), 0);
-    assert_int_equal(get_session(f->store, "a", &arena, &back), 0);
-    assert_true(str_eq(back.user, STR("ada")) && back.created_ms == s.created_ms);
-    assert_true(back.active_ms == touch.active_ms && back.expires_ms == touch.expires_ms);
-    arena_done(&arena);
-    assert_int_equal(store_sweep_sessions(f->store, s.expires_ms + 1, 10), 0); /* not by then */
-    assert_int_equal(store_sweep_sessions(f->store, touch.expires_ms + 1, 10), 1);
-    assert_int_equal(count_sessions(f->store), 0);
-}
-
-static void an_expired_session_is_absent(void **state)
-{
-    struct fixture *f = *state;
-    struct store_session s = session_of("a", 1000);
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
-    assert_true(has_session(f->store, "a"));
-    clock_advance_ms(1000);
-    assert_false(has_session(f->store, "a"));
-    s.expires_ms += 60000;
-    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &s, STORE_PRESENT), ERR_ABSENT);
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_PRESENT), ERR_ABSENT);
-    assert_false(has_session(f->store, "a"));
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
-    assert_true(has_session(f->store, "a"));
-    assert_int_equal(count_sessions(f->store), 1);
-}
-
-static void the_sweep_takes_what_expired_and_no_more(void **state)
-{
-    struct fixture *f = *state;
-    int64_t now = clock_wall_ms();
-    for (int i = 0; i < 700; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "s%04d", i);
-        struct store_session s = session_of(id, 0);
-        s.expires_ms = now + (i % 2 ? 200000 : 5000 + i);
-        assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
-    }
-    assert_int_equal(store_sweep_sessions(f->store, now, 1000), 0);
-    assert_int_equal(store_sweep_sessions(f->store, now + 100000, 0), 0);
-    assert_int_equal(store_sweep_sessions(f->store, now + 100000, 30), 30);
-    assert_int_equal(store_sweep_sessions(f->store, now + 100000, 1000), 320);
-    assert_int_equal(count_sessions(f->store), 350);
-    assert_true(has_session(f->store, "s0001"));
-    assert_false(has_session(f->store, "s0000"));
-    assert_int_equal(store_sweep_sessions(f->store, now + 200000, 1000), 350);
-    struct store_view *view = view_of(f->store, STORE_SYS);
-    uint64_t n = 99;
-    assert_int_equal(kv_count(&view->txn, KV_SESSION_EXPIRY, &n), 0);
-    assert_int_equal(n, 0);
-    store_view_close(view);
-}
-
-static void session_fields_have_limits(void **state)
-{
-    struct fixture *f = *state;
-    static char bytes[CLIENT_INFO_BYTES + 1];
-    memset(bytes, 'x', sizeof bytes);
-    struct store_session s = session_of("a", 60000);
-    s.client_info = s.capabilities = (struct str){bytes, CLIENT_INFO_BYTES};
-    s.id = (struct str){bytes, SESSION_ID_BYTES};
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_ANY), 0);
-    s.id.n++;
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_ANY), ERR_LIMIT);
-    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &s, STORE_ANY), ERR_LIMIT);
-    s.id = STR("");
-    assert_int_equal(session_op(f->store, STORE_DELETE_SESSION, &s, STORE_ANY), ERR_LIMIT);
-    s.id = STR("a");
-    s.capabilities.n++;
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_ANY), ERR_LIMIT);
-    s = session_of("a", 60000);
-    s.user = (struct str){bytes, sizeof bytes};
-    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_ANY), ERR_LIMIT);
-}
-
-/* ---- Completions on a loop ------------------------------------------------------------------ */
-
-static void completions_come_on_the_loop_in_order(void **state)
-{
-    struct fixture *f = *state;
-    struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
-    static struct waited writes[50];
-    static struct store_op ops[50];
-    struct sample s;
-    memset(writes, 0, sizeof writes);
-    sample_row(&s, 1, STR(""));
-    store_close(f->store); /* a fresh one: a loop is attached before the first submit */
-    if (*f->dir)
-        assert_int_equal(open_lmdb(f), 0);
-    else
-        assert_int_equal(store_open_memory(&f->store), 0);
-    store_attach(f->store, &loop);
-    for (int i = 0; i < 50; i++) { /* no such table in memory: refused there, done in LMDB */
-        ops[i] = row_op(f->table, STR("k"), s.nodes, STORE_ANY);
-        writes[i].write = (struct store_write){
-            .space = STORE_DATA, .ops = &ops[i], .n_ops = 1, .done = waited_done};
-        store_submit(f->store, &writes[i].write);
-    }
-    while (!writes[49].n_done)
-        loop_run_once(&loop);
-    for (int i = 0; i < 50; i++) {
-        assert_int_equal(writes[i].n_done, 1);
-        assert_int_equal(writes[i].err, *f->dir ? 0 : ERR_ABSENT);
-        assert_true(!*f->dir || i == 0 || ops[i].ret_seq == ops[i - 1].ret_seq + 1);
-    }
-}
-
-static void closing_commits_what_waits_and_calls_nobody(void **state)
-{
-    struct fixture *f = *state;
-    struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
-    struct waited write = {0};
-    struct sample s;
-    struct store_op op = row_op(f->table, STR("k"), sample_row(&s, 5, STR("")), STORE_ANY);
-    store_close(f->store);
-    f->store = NULL;
-    if (!*f->dir)
-        return; /* nothing would be left to look at */
-    assert_int_equal(open_lmdb(f), 0);
-    store_attach(f->store, &loop);
-    write.write =
-        (struct store_write){.space = STORE_DATA, .ops = &op, .n_ops = 1, .done = waited_done};
-    store_submit(f->store, &write.write);
-    store_close(f->store);
-    loop_run_once(&loop);
-    assert_int_equal(write.n_done, 0);
-    assert_int_equal(open_lmdb(f), 0);
-    assert_int_equal(get_n(f->store, f->table, STR("k")), 5);
-}
-
-/* ---- Loads ---------------------------------------------------------------------------------- */
-
-static int load_n(struct store_load *load, int key, int64_t n, uint64_t if_version)
-{
-    struct sample s;
-    char text[16];
-    snprintf(text, sizeof text, "%06d", key);
-    return store_load_row(load, str_of(text), sample_row(&s, n, STR("loaded")), if_version);
-}
-
-static struct store_load *begin_load(struct fixture *f)
-{
-    struct store_load *load = NULL;
-    assert_int_equal(store_load_begin(f->store, f->table, &load), 0);
-    return load;
-}
-
-static void assert_no_undo(struct store *store)
-{
-    struct store_view *view = view_of(store, STORE_DATA);
-    uint64_t n = 99, open = 99;
-    assert_int_equal(kv_count(&view->txn, KV_UNDO, &n), 0);
-    assert_int_equal(meta_get(&view->txn, META_LOAD, &open), 0);
-    assert_true(n == 0 && open == 0);
-    store_view_close(view);
-}
-
-static void a_load_that_is_committed_is_there(void **state)
-{
-    struct fixture *f = *state;
-    put_n(f->store, f->table, STR("000005"), 1, STORE_ANY, NULL);
-    struct store_load *load = begin_load(f);
-    uint64_t before = last_seq(f->store);
-    for (int i = 0; i < 1234; i++)
-        assert_int_equal(load_n(load, i, i, STORE_ANY), 0);
-    assert_int_equal(store_load_commit(load), 0);
-    assert_int_equal(count_rows(f->store, f->table), 1234);
-    assert_int_equal(scan_count(f->store, f->table), 1234);
-    assert_int_equal(get_n(f->store, f->table, STR("000005")), 5);
-    assert_int_equal(read_changes(f->store, before).n, 1234);
-    assert_no_undo(f->store);
-}
-
-static void a_load_that_is_aborted_leaves_what_stood_before(void **state)
-{
-    struct fixture *f = *state;
-    uint64_t seq = 0, version = 0;
-    put_n(f->store, f->table, STR("000005"), 1, STORE_ANY, &seq);
-    struct store_load *load = begin_load(f);
-    for (int i = 0; i < 1234; i++)
-        assert_int_equal(load_n(load, i % 1000, i, STORE_ANY), 0); /* some twice */
-    store_load_abort(load);
-    assert_int_equal(count_rows(f->store, f->table), 1);
-    assert_int_equal(scan_count(f->store, f->table), 1);
-    struct store_view *view = view_of(f->store, STORE_DATA);
-    assert_int_equal(get_n_in(view, f->table, STR("000005"), &version), 1);
-    assert_true(version == seq);
-    store_view_close(view);
-    read_changes(f->store, 0); /* no gap */
-    assert_no_undo(f->store);
-}
-
-static void a_load_obeys_conditions_and_names_the_row(void **state)
-{
-    struct fixture *f = *state;
-    put_n(f->store, f->table, STR("000700"), 1, STORE_ANY, NULL);
-    struct store_load *load = begin_load(f);
-    int err = 0;
-    for (int i = 0; i < 1000 && !err; i++)
-        err = load_n(load, i, i, STORE_MISSING);
-    if (!err)
-        err = store_load_commit(load);
-    assert_int_equal(err, ERR_EXISTS);
-    assert_int_equal(store_load_failed_row(load), 700);
-    assert_int_equal(load_n(load, 2000, 1, STORE_ANY), ERR_EXISTS); /* only abort is left */
-    assert_int_equal(store_load_commit(load), ERR_EXISTS);
-    store_load_abort(load);
-    assert_int_equal(scan_count(f->store, f->table), 1);
-    assert_no_undo(f->store);
-}
-
-static void a_load_names_a_row_over_a_limit(void **state)
-{
-    struct fixture *f = *state;
-    char bytes[KEY_BYTES_MAX + 1] = {0};
-    struct sample s;
-    struct store_load *load = begin_load(f);
-    assert_int_equal(load_n(load, 1, 1, STORE_ANY), 0);
-    assert_int_equal(store_load_row(load, (struct str){bytes, sizeof bytes},
-                                    sample_row(&s, 1, STR("")), STORE_ANY),
-                     ERR_LIMIT);
-    assert_int_equal(store_load_failed_row(load), 1);
-    store_load_abort(load);
-    assert_int_equal(scan_count(f->store, f->table), 0);
-}
-
-static void an_aborted_load_leaves_what_others_wrote_meanwhile(void **state)
-{
-    struct fixture *f = *state;
-    struct store_load *load = begin_load(f);
-    for (int i = 0; i < 500; i++) /* one batch: it is in */
-        assert_int_equal(load_n(load, i, i, STORE_ANY), 0);
-    assert_int_equal(get_n(f->store, f->table, STR("000001")), 1);
-    put_n(f->store, f->table, STR("000001"), 77, STORE_PRESENT, NULL);
-    delete_key(f->store, f->table, STR("000002"), STORE_PRESENT, NULL);
-    store_load_abort(load);
-    assert_int_equal(get_n(f->store, f->table, STR("000001")), 77);
-    assert_int_equal(get_n(f->store, f->table, STR("000002")), ERR_ABSENT);
-    assert_int_equal(count_rows(f->store, f->table), 1);
-    assert_int_equal(scan_count(f->store, f->table), 1);
-}
-
-static void a_load_survives_the_drop_of_its_table(void **state)
-{
-    struct fixture *f = *state;
-    struct store_load *load = begin_load(f);
-    for (int i = 0; i < 500; i++)
-        assert_int_equal(load_n(load, i, i, STORE_ANY), 0);
-    drop_table(f->store, f->table, STORE_PRESENT);
-    int err = load_n(load, 500, 1, STORE_ANY);
-    assert_int_equal(err ? err : store_load_commit(load), ERR_ABSENT);
-    store_load_abort(load);
-    assert_no_undo(f->store);
-}
-
-static void one_load_at_a_time(void **state)
-{
-    struct fixture *f = *state;
-    struct store_load *load = begin_load(f), *other = NULL;
-    assert_int_equal(store_load_begin(f->store, f->table, &other), ERR_BUSY);
-    assert_int_equal(load_n(load, 1, 1, STORE_ANY), 0);
-    assert_int_equal(store_maintain(f->store), 0); /* does not touch a load that lives */
-    assert_int_equal(store_load_commit(load), 0);
-    assert_int_equal(get_n(f->store, f->table, STR("000001")), 1);
-    assert_int_equal(store_load_begin(f->store, f->table + 9, &other), ERR_ABSENT);
-    load = begin_load(f);
-    store_load_abort(load);
-}
-
 /* ---- The rest ------------------------------------------------------------------------------- */
-
-static void the_secret_and_the_id_stay_the_same(void **state)
-{
-    struct fixture *f = *state;
-    unsigned char a[32], b[32], data_id[16], sys_id[16], zero[32] = {0};
-    assert_int_equal(store_secret(f->store, a), 0);
-    assert_int_equal(store_secret(f->store, b), 0);
-    assert_memory_equal(a, b, 32);
-    assert_true(memcmp(a, zero, 32) != 0);
-    struct store_view *data = view_of(f->store, STORE_DATA), *sys = view_of(f->store, STORE_SYS);
-    assert_int_equal(store_database_id(data, data_id), 0);
-    assert_int_equal(store_database_id(sys, sys_id), 0);
-    assert_memory_equal(data_id, sys_id, 16);
-    assert_true(memcmp(data_id, zero, 16) != 0);
-    store_view_close(data);
-    store_view_close(sys);
-}
 
 /* A random mix against a plain array as the model. */
 static void a_random_mix_agrees_with_a_model(void **state)
@@ -1030,53 +563,35 @@ static void a_random_mix_agrees_with_a_model(void **state)
     assert_int_equal(scan_count(f->store, f->table), n);
 }
 
-#define CASES(X)                                                \
-    X(rows_come_back_as_they_were_put)                          \
-    X(conditions_are_obeyed)                                    \
-    X(a_delete_of_nothing_is_no_change)                         \
-    X(counts_follow_rows)                                       \
-    X(a_list_is_done_whole_or_not_at_all)                       \
-    X(operations_of_a_list_see_each_other)                      \
-    X(scans_go_in_key_order_within_their_range)                 \
-    X(scans_stop_with_what_the_callback_says)                   \
-    X(a_callback_may_read_by_the_same_view)                     \
-    X(a_view_is_a_snapshot)                                     \
-    X(a_view_answers_only_for_its_space)                        \
-    X(many_views_may_be_open)                                   \
-    X(tables_are_listed_by_database_and_name)                   \
-    X(table_names_and_ids_are_checked)                          \
-    X(a_dropped_table_is_gone_with_its_rows)                    \
-    X(a_table_may_be_made_filled_and_dropped_in_one_list)       \
-    X(keys_have_a_limit)                                        \
-    X(rows_have_a_limit)                                        \
-    X(rows_have_a_limit_of_nodes)                               \
-    X(lists_have_a_limit)                                       \
-    X(an_operation_of_the_other_space_is_refused)               \
-    X(every_change_is_in_the_log)                               \
-    X(threads_leave_no_gap_in_the_log)                          \
-    X(the_log_is_bounded_and_says_where_it_starts)              \
-    X(sessions_come_back_as_they_were_put)                      \
-    X(REFERENCE_c_5_a_late_touch_does_not_bring_a_session_back) \
-    X(a_touch_moves_only_the_times)                             \
-    X(an_expired_session_is_absent)                             \
-    X(the_sweep_takes_what_expired_and_no_more)                 \
-    X(session_fields_have_limits)                               \
-    X(completions_come_on_the_loop_in_order)                    \
-    X(closing_commits_what_waits_and_calls_nobody)              \
-    X(a_load_that_is_committed_is_there)                        \
-    X(a_load_that_is_aborted_leaves_what_stood_before)          \
-    X(a_load_obeys_conditions_and_names_the_row)                \
-    X(a_load_names_a_row_over_a_limit)                          \
-    X(an_aborted_load_leaves_what_others_wrote_meanwhile)       \
-    X(a_load_survives_the_drop_of_its_table)                    \
-    X(one_load_at_a_time)                                       \
-    X(the_secret_and_the_id_stay_the_same)                      \
+#define CASES(X)                                          \
+    X(rows_come_back_as_they_were_put)                    \
+    X(conditions_are_obeyed)                              \
+    X(a_delete_of_nothing_is_no_change)                   \
+    X(counts_follow_rows)                                 \
+    X(a_list_is_done_whole_or_not_at_all)                 \
+    X(operations_of_a_list_see_each_other)                \
+    X(scans_go_in_key_order_within_their_range)           \
+    X(scans_stop_with_what_the_callback_says)             \
+    X(a_callback_may_read_by_the_same_view)               \
+    X(a_view_is_a_snapshot)                               \
+    X(a_view_answers_only_for_its_space)                  \
+    X(many_views_may_be_open)                             \
+    X(tables_are_listed_by_database_and_name)             \
+    X(table_names_and_ids_are_checked)                    \
+    X(a_dropped_table_is_gone_with_its_rows)              \
+    X(a_table_may_be_made_filled_and_dropped_in_one_list) \
+    X(keys_have_a_limit)                                  \
+    X(rows_have_a_limit)                                  \
+    X(rows_have_a_limit_of_nodes)                         \
+    X(lists_have_a_limit)                                 \
+    X(an_operation_of_the_other_space_is_refused)         \
+    X(every_change_is_in_the_log)                         \
+    X(threads_leave_no_gap_in_the_log)                    \
+    X(the_log_is_bounded_and_says_where_it_starts)        \
     X(a_random_mix_agrees_with_a_model)
 
 int main(void)
 {
-#define MEMORY(name) {"memory: " #name, name, set_up_memory, tear_down, NULL},
-#define LMDB(name)   {"lmdb: " #name, name, set_up_lmdb, tear_down, NULL},
-    static const struct CMUnitTest tests[] = {CASES(MEMORY) CASES(LMDB)};
+    static const struct CMUnitTest tests[] = {CASES(CONTRACT_MEMORY) CASES(CONTRACT_LMDB)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -424,6 +424,24 @@ static void a_full_map_refuses_and_keeps(void **state)
     store_close(store);
 }
 
+static void more_views_than_reader_slots_are_refused(void **state)
+{
+    (void)state;
+    static struct store_view *views[5000];
+    int n = 0, err = 0;
+    make_store();
+    struct store *store = open_ok(NOSYNC);
+    while (n < 5000 && !(err = store_view_open(store, STORE_DATA, &views[n])))
+        n++;
+    assert_int_equal(err, ERR_BUSY);
+    assert_in_range(n, 4000, 4096);
+    store_view_close(views[--n]);
+    assert_int_equal(get_n(store, TABLE, STR("001")), 1);
+    while (n)
+        store_view_close(views[--n]);
+    store_close(store);
+}
+
 static struct rlimit file_limit(rlim_t bytes)
 {
     struct rlimit limit;
@@ -674,6 +692,7 @@ int main(void)
         CASE(only_the_last_who_closes_marks_sys_clean),
         CASE(sys_in_memory_touches_no_file),
         CASE(a_full_map_refuses_and_keeps),
+        CASE(more_views_than_reader_slots_are_refused),
         CASE(a_file_that_may_not_grow_refuses_and_keeps),
         CASE(a_disk_too_full_for_a_new_store_leaves_nothing),
         CASE(a_full_disk_refuses_and_keeps),

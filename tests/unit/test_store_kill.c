@@ -528,6 +528,51 @@ static void a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper(void *
     store_close(store);
 }
 
+/* ---- A map that another process made larger ------------------------------------------------- */
+
+static void write_much(int to_parent)
+{
+    static char text[1000];
+    struct store *store = NULL;
+    struct arena arena;
+    struct str why;
+    struct sample s;
+    struct store_config config = {.dir = dir, .mode = STORE_NOSYNC, .map_bytes = 64 << 20};
+    memset(text, 0x78, sizeof text);
+    arena_init(&arena, 0);
+    require(store_open_lmdb(&config, &arena, &store, &why) == 0);
+    for (int i = 0; i < 5000; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%05d", i);
+        struct store_op op = row_op(TABLE, str_of(key),
+                                    sample_row(&s, i, (struct str){text, sizeof text}), STORE_ANY);
+        require(write_list(store, STORE_DATA, &op, 1, NULL) == 0);
+    }
+    store_close(store);
+    tell(to_parent, 1);
+}
+
+static void a_map_that_another_process_made_larger_is_followed(void **state)
+{
+    (void)state;
+    uint32_t told;
+    struct arena arena;
+    struct str why;
+    struct store *store = NULL;
+    struct store_config config = {.dir = dir, .mode = STORE_NOSYNC, .map_bytes = 2 << 20};
+    arena_init(&arena, 0);
+    assert_int_equal(store_open_lmdb(&config, &arena, &store, &why), 0);
+    assert_int_equal(make_table(store, "t"), TABLE);
+    struct child other = start(write_much);
+    assert_true(hear(&other, &told));
+    expect_success(&other);
+    assert_int_equal(get_n(store, TABLE, STR("04999")), 4999);
+    assert_int_equal(put_n(store, TABLE, STR("more"), 1, STORE_MISSING, NULL), 0);
+    assert_int_equal(scan_count(store, TABLE), 5001);
+    store_close(store);
+    arena_done(&arena);
+}
+
 /* ---- Many at once --------------------------------------------------------------------------- */
 
 static void open_fresh_and_write(int to_parent)
@@ -577,6 +622,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_load_killed_anywhere_is_whole_or_not_there, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_map_that_another_process_made_larger_is_followed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(processes_may_open_a_new_directory_at_once, set_up,
                                         tear_down),
