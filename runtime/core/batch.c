@@ -6,7 +6,7 @@
  */
 #include "base/err.h"
 #include "core/dispatch.h"
-#include "core/revision.h"
+#include "generated/types.h"
 
 #include <string.h>
 
@@ -86,7 +86,9 @@ static int read_members(struct call *call, struct members *ret)
     if (n == 0)
         return refuse(call, ERR_REQUEST, "A batch must not be empty");
     if (n > BATCH_MAX)
-        return refuse(call, ERR_REQUEST, "A batch holds at most 100 messages");
+        return call_explain(
+            call, ERR_REQUEST,
+            arena_printf(&call->arena, "A batch holds at most %d messages", BATCH_MAX), STR_NONE);
     ret->v = arena_zalloc(&call->arena, n * sizeof *ret->v);
     if (!ret->v)
         return ERR_NO_MEMORY;
@@ -109,7 +111,7 @@ static int check(struct core *core, struct call *call, struct members *members)
         err = dispatch_enter_session(core, call);
     if (err < 0)
         return err;
-    if (!str_eq(call->session->record.version, REVISION_BATCH))
+    if (call->session->revision != MCP_2025_03_26)
         return refuse(call, ERR_REQUEST, "Batches exist in protocol revision 2025-03-26 only");
     if (members->n_requests && members->n_answers)
         return refuse(call, ERR_REQUEST, "A batch must not mix requests and responses");

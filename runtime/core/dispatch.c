@@ -50,8 +50,9 @@ static int check_version(struct call *call)
 {
     if (call->in.stdio || !call->in.version.p || revision_find(call->in.version) >= 0)
         return 0;
+    struct str names = revision_names(&call->arena);
     struct str message = arena_printf(
-        &call->arena, "Unsupported MCP-Protocol-Version; supported: %s", revision_names());
+        &call->arena, "Unsupported MCP-Protocol-Version; supported: " STR_FMT, STR_ARG(names));
     return call_explain(call, ERR_VERSION, message, STR_NONE);
 }
 
@@ -182,7 +183,7 @@ static void handle_initialize(struct core *core, struct call *call, int read_err
             return;
         }
     }
-    call->row = find_row(revision_find(REVISION_LATEST), call);
+    call->row = find_row(revision_at(0), call);
     if (read_err < 0) {
         call_explain(call, read_err, STR_NONE, fault_data(call, "", fault));
         dispatch_fail(call, read_err);
@@ -197,7 +198,7 @@ static bool is_allowed_before(struct call *call)
 {
     if (!call->in.stdio || call->message.kind != RPC_REQUEST)
         return false;
-    call->row = find_row(revision_find(REVISION_LATEST), call);
+    call->row = find_row(revision_at(0), call);
     return is_offered(call, call->row) && (call->row->flags & MCP_BEFORE_INITIALIZED);
 }
 

@@ -9,6 +9,8 @@
 #include "generated/methods.h"
 #include "wire/tape.h"
 
+#include <stdio.h>
+
 /* ---- initialize ----------------------------------------------------------------------------- */
 
 static int write_member(const struct tape_node *object, struct str name, struct arena *arena,
@@ -26,7 +28,9 @@ static int write_member(const struct tape_node *object, struct str name, struct 
 
 static int explain_size(struct call *call, const char *pointer)
 {
-    struct str data = call_fault_data(call, "/params", pointer, "size", "at most 16 KiB of JSON");
+    char most[48];
+    snprintf(most, sizeof most, "at most %u bytes of JSON", CLIENT_INFO_BYTES);
+    struct str data = call_fault_data(call, "/params", pointer, "size", most);
     return call_explain(call, ERR_PARAMS, STR_NONE, data);
 }
 
@@ -77,7 +81,7 @@ int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_par
 {
     struct str info, capabilities;
     bool is_known = revision_find(params->protocol_version) >= 0;
-    struct str version = is_known ? params->protocol_version : REVISION_LATEST;
+    struct str version = is_known ? params->protocol_version : revision_name(0);
     (void)result; /* written by the negotiated revision's table, after the session was stored */
     int err = read_client(call, &info, &capabilities);
     if (err == 0)

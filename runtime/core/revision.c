@@ -3,33 +3,33 @@
 
 #include "generated/methods.h"
 
-static const struct {
-    struct str name;
-    int revision;
-} negotiable[] = {
-    {STR_INIT("2025-06-18"), MCP_2025_06_18},
-    {STR_INIT("2025-03-26"), MCP_2025_03_26},
-};
+/* Newest first. */
+static const enum mcp_revision negotiable[] = {MCP_2025_06_18, MCP_2025_03_26};
+#define N_NEGOTIABLE (int)(sizeof negotiable / sizeof *negotiable)
 
 int revision_find(struct str version)
 {
-    for (size_t i = 0; i < sizeof negotiable / sizeof *negotiable; i++)
-        if (str_eq(negotiable[i].name, version))
-            return negotiable[i].revision;
+    for (int i = 0; i < N_NEGOTIABLE; i++)
+        if (str_eq(revision_name(i), version))
+            return negotiable[i];
     return -1;
 }
 
 int revision_at(int i)
 {
-    return i < (int)(sizeof negotiable / sizeof *negotiable) ? negotiable[i].revision : -1;
+    return i < N_NEGOTIABLE ? (int)negotiable[i] : -1;
 }
 
 struct str revision_name(int i)
 {
-    return negotiable[i].name;
+    return str_of(mcp_revision_name(negotiable[i]));
 }
 
-const char *revision_names(void)
+struct str revision_names(struct arena *arena)
 {
-    return "2025-06-18, 2025-03-26";
+    struct str all = STR("");
+    for (int i = 0; all.p && revision_at(i) >= 0; i++)
+        all = arena_printf(arena, STR_FMT "%s" STR_FMT, STR_ARG(all), i ? ", " : "",
+                           STR_ARG(revision_name(i)));
+    return all;
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "core/core_state.h"
 #include "core/revision.h"
 
@@ -22,6 +23,7 @@ static void set_state(struct session *session, enum session_state state)
 {
     session->state = state;
     session->record.initialized = state == SESSION_OPERATING;
+    log_debug("session %.8s... is %s", session->record.id.p, session_state_name(state));
 }
 
 static const char *profile_name(enum call_profile profile)
@@ -73,7 +75,7 @@ int session_find(struct core *core, struct call *call, struct session **ret)
     if (session->revision < 0 ||
         !str_eq(session->record.profile, str_of(profile_name(call->in.profile))))
         return ERR_SESSION_GONE;
-    set_state(session, session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING);
+    session->state = session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING;
     *ret = session;
     return 0;
 }
@@ -121,9 +123,11 @@ int session_new(struct core *core, struct call *call, struct str version, struct
     if (!r->user.p || !r->version.p || !r->client_info.p || !r->capabilities.p)
         return ERR_NO_MEMORY;
     int err = call->in.stdio ? 0 : make_id(now_ms, arena, &session->record.id);
-    if (err == 0)
-        *ret = session;
-    return err;
+    if (err < 0)
+        return err;
+    set_state(session, SESSION_INITIALIZING);
+    *ret = session;
+    return 0;
 }
 
 /* ---- Writing -------------------------------------------------------------------------------- */

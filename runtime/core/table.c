@@ -102,7 +102,7 @@ static int read_attributes(struct table *t, const struct tape_node *definition, 
         struct str name = tape_str(key);
         if (!table_name_is_valid(name))
             return fail_at(fault, "/schema/properties", name, "name",
-                           "letters, digits and underscores, a letter first, at most 64");
+                           "letters, digits and underscores, a letter first, not too long");
         t->attributes[t->n_attributes++] =
             (struct table_attribute){.name = name,
                                      .schema = schema,
