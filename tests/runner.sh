@@ -33,4 +33,7 @@ counts "not there" 1 "0 passed, 1 failed, 0 skipped" ./absent
 counts "skipped" 0 "1 passed, 0 failed, 1 skipped" ./skipping
 is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping | tail -1)" "1 passed, 1 failed, 0 skipped" \
     "runner: a skip fails where none is allowed"
+program barred 'echo "ok 1 - a # SKIP"' 'echo 1..1' 'echo "NOT PERMITTED: to fly" >&2'
+is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping ./barred | tail -1)" \
+    "1 passed, 1 failed, 1 skipped" "runner: but not if the machine forbids the test"
 plan
