@@ -61,7 +61,7 @@ static void cli_commits_are_seen(struct server *s)
     seen_after(s, "\"$TENON\" table create --data \"$DATA\" shop.late tests/wire/fixture/note.json",
                CALL("create_late", "{\"key\":\"x\",\"text\":\"y\"}"), "{\"result\":{...},...}",
                "a table made beside a server has tools within a second");
-    seen_after(s, "\"$TENON\" table drop --data \"$DATA\" shop.late",
+    seen_after(s, "\"$TENON\" table drop --data \"$DATA\" shop.late --yes",
                CALL("get_late", "{\"id\":\"x\"}"), "{\"error\":{\"code\":-32602,...},...}",
                "a table dropped beside a server has none within a second");
 }
