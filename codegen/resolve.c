@@ -380,6 +380,11 @@ static const struct schema *put_together(struct resolver *r, const struct schema
 
 static void make_raw(struct shape *shape)
 {
+    bool of_anything = shape->kind == KIND_RAW && shape->types == T_ANY && !shape->object;
+    if (of_anything && shape->container != CONTAINER_ONE)
+        *shape = (struct shape){
+            .kind = KIND_RAW,
+            .types = shape->container == CONTAINER_MAP ? (uint32_t)T_OBJECT : (uint32_t)T_ARRAY};
     if (shape->kind == KIND_OBJECT)
         *shape = (struct shape){.kind = KIND_RAW,
                                 .container = shape->container,

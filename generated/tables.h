@@ -322,9 +322,7 @@ extern const struct wire_message mcp_2026_07_28_call_tool_result_response_result
 extern const struct wire_message mcp_2026_07_28_cancelled_notification;
 extern const struct wire_message mcp_2026_07_28_cancelled_notification_params;
 extern const struct wire_message mcp_2026_07_28_client_capabilities;
-extern const struct wire_message mcp_2026_07_28_client_capabilities_elicitation;
 extern const struct wire_message mcp_2026_07_28_client_capabilities_roots;
-extern const struct wire_message mcp_2026_07_28_client_capabilities_sampling;
 extern const struct wire_message mcp_2026_07_28_complete_request;
 extern const struct wire_message mcp_2026_07_28_complete_request_params;
 extern const struct wire_message mcp_2026_07_28_complete_result;

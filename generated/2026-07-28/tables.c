@@ -96,35 +96,19 @@ const struct wire_message mcp_2026_07_28_client_capabilities =
     MESSAGE("ClientCapabilities", sizeof(struct mcp_client_capabilities), 0x0,
         INDEX(3, 0xa3a5a0e3, 5, 1, 0, 4, 3, 2, 0, 0),
     ROW(mcp_client_capabilities, elicitation, "elicitation", 0x7461746963696c65, 0x3a226e6f69, 0,
-        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities_elicitation))),
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_elicitation))),
     ROW(mcp_client_capabilities, experimental, "experimental",
         0x656d697265707865, 0x3a226c61746e, 1,
-        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
     ROW(mcp_client_capabilities, extensions, "extensions", 0x6f69736e65747865, 0x3a22736e, 2,
-        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
     ROW(mcp_client_capabilities, roots, "roots", 0x3a2273746f6f72, 0x0, 3,
         IS(OBJECT, OF(mcp_2026_07_28_client_capabilities_roots))),
     ROW(mcp_client_capabilities, sampling, "sampling", 0x676e696c706d6173, 0x3a22, 4,
-        IS(OBJECT, OF(mcp_2026_07_28_client_capabilities_sampling))));
-
-const struct wire_message mcp_2026_07_28_client_capabilities_elicitation =
-    MESSAGE("ClientCapabilitiesElicitation", sizeof(struct mcp_client_capabilities_elicitation),
-        0x0, INDEX(1, 0x1, 1, 2),
-    ROW(mcp_client_capabilities_elicitation, form, "form", 0x3a226d726f66, 0x0, 0,
-        IS(RAW, .types = WIRE_T_ANY)),
-    ROW(mcp_client_capabilities_elicitation, url, "url", 0x3a226c7275, 0x0, 1,
-        IS(RAW, .types = WIRE_T_ANY)));
+        IS(OBJECT, OF(mcp_2025_11_25_client_capabilities_sampling))));
 
 const struct wire_message mcp_2026_07_28_client_capabilities_roots =
     EMPTY_MESSAGE("ClientCapabilitiesRoots", sizeof(struct mcp_client_capabilities_roots));
-
-const struct wire_message mcp_2026_07_28_client_capabilities_sampling =
-    MESSAGE("ClientCapabilitiesSampling", sizeof(struct mcp_client_capabilities_sampling), 0x0,
-        INDEX(1, 0x1, 1, 2),
-    ROW(mcp_client_capabilities_sampling, context, "context", 0x22747865746e6f63, 0x3a, 0,
-        IS(RAW, .types = WIRE_T_ANY)),
-    ROW(mcp_client_capabilities_sampling, tools, "tools", 0x3a22736c6f6f74, 0x0, 1,
-        IS(RAW, .types = WIRE_T_ANY)));
 
 const struct wire_message mcp_2026_07_28_complete_request =
     MESSAGE("CompleteRequest", 0, 0xf, INDEX(2, 0x6c20f30d, 3, 4, 1, 2),
@@ -189,7 +173,7 @@ const struct wire_message mcp_2026_07_28_create_message_request_params =
     ROW(mcp_create_message_request_params, messages, "messages", 0x736567617373656d, 0x3a22, 3,
         IS(OBJECT, .container = WIRE_ARRAY, OF(mcp_2026_07_28_sampling_message))),
     ROW(mcp_create_message_request_params, metadata, "metadata", 0x617461646174656d, 0x3a22, 4,
-        IS(RAW, .types = WIRE_T_ANY)),
+        IS(RAW, .types = WIRE_T_OBJECT)),
     ROW(mcp_create_message_request_params, model_preferences, "modelPreferences",
         0x6572506c65646f6d, 0x7365636e65726566, 5,
         IS(OBJECT, OF(mcp_2025_03_26_model_preferences))),
@@ -834,14 +818,14 @@ const struct wire_message mcp_2026_07_28_server_capabilities =
     MESSAGE("ServerCapabilities", sizeof(struct mcp_server_capabilities), 0x0,
         INDEX(3, 0x6a68ca49, 0, 2, 7, 4, 3, 5, 6, 1),
     ROW(mcp_server_capabilities, completions, "completions", 0x6974656c706d6f63, 0x3a22736e6f, 0,
-        IS(RAW, .types = WIRE_T_ANY)),
+        IS(RAW, .types = WIRE_T_OBJECT)),
     ROW(mcp_server_capabilities, experimental, "experimental",
         0x656d697265707865, 0x3a226c61746e, 1,
-        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
     ROW(mcp_server_capabilities, extensions, "extensions", 0x6f69736e65747865, 0x3a22736e, 2,
-        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_ANY)),
+        IS(RAW, .container = WIRE_MAP, .types = WIRE_T_OBJECT)),
     ROW(mcp_server_capabilities, logging, "logging", 0x22676e6967676f6c, 0x3a, 3,
-        IS(RAW, .types = WIRE_T_ANY)),
+        IS(RAW, .types = WIRE_T_OBJECT)),
     ROW(mcp_server_capabilities, prompts, "prompts", 0x227374706d6f7270, 0x3a, 4,
         IS(OBJECT, OF(mcp_2025_03_26_server_capabilities_prompts))),
     ROW(mcp_server_capabilities, resources, "resources", 0x656372756f736572, 0x3a2273, 5,
