@@ -31,7 +31,7 @@ static void add_file(const char *path, struct str name, bool facts, struct buf *
     if (file_read(path, &bytes) < 0)
         fault_at((struct place){path, 0}, "cannot be read: %s", strerror(errno));
     else if (facts && import_text(path, buf_str(&bytes), &imported, &why) < 0)
-        fault_at((struct place){path, 0}, STR_FMT, STR_ARG(buf_str(&why)));
+        fault_line(why.p, (int)why.n);
     else
         add_hash(text, buf_str(facts ? &imported : &bytes), name);
     buf_done(&bytes);

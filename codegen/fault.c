@@ -18,6 +18,12 @@ void fault_at(struct place place, const char *fmt, ...)
     n_faults++;
 }
 
+void fault_line(const char *line, int n)
+{
+    fprintf(stderr, "%.*s", n, line);
+    n_faults++;
+}
+
 unsigned fault_count(void)
 {
     return n_faults;

@@ -16,6 +16,8 @@ struct place {
 
 /* Prints to stderr and counts. */
 void fault_at(struct place place, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a line that is worded already, its place and newline in it. */
+void fault_line(const char *line, int n);
 unsigned fault_count(void);
 
 /* Memory of the generator never runs out in practice; if it does, it says so and exits with 1. */
