@@ -192,7 +192,8 @@ generate: build/tenon-gen ## spec/ to generated/; twice in a row changes nothing
 # ---- what a fresh machine needs (Debian 12)
 BUILD_PACKAGES := gcc libc6-dev re2c lemon libwebsockets-dev libev-dev liblmdb-dev libcbor-dev \
 	libpcre2-dev libssl-dev libcsv-dev iso-codes
-CHECK_PACKAGES := libcmocka-dev clang libclang-rt-14-dev clang-format valgrind curl jq wrk
+CHECK_PACKAGES := libcmocka-dev clang libclang-rt-14-dev clang-format valgrind curl jq wrk \
+	ca-certificates
 .PHONY: deps deps-build
 deps: ## install what is missing from Debian's packages (root or sudo)
 	@.ci/deps $(BUILD_PACKAGES) $(CHECK_PACKAGES) node
