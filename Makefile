@@ -137,6 +137,8 @@ SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/%,$(wildcard tests/*.sh te
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 # the corpus through a fuzz target without the fuzzer: tests/fuzz/replay.c is its main
 FUZZ_REPLAYS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/tests/fuzz/replay/%)
+# of the generator's parts
+$(B)/tests/fuzz/replay/fuzz_generate $(B)/tests/fuzz/fuzz_generate: $(CODEGEN_LIB_OBJS)
 $(B)/tests/fuzz/replay/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/libcli.a $(B)/libtenon.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)

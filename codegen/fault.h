@@ -19,6 +19,8 @@ void fault_at(struct place place, const char *fmt, ...) __attribute__((format(pr
 /* The same for a line that is worded already, its place and newline in it. */
 void fault_line(const char *line, int n);
 unsigned fault_count(void);
+/* For tests that run the stages many times: nothing was wrong so far; from now on say nothing. */
+void fault_forget(void);
 
 /* Memory of the generator never runs out in practice; if it does, it says so and exits with 1. */
 void *must(void *p);

@@ -316,20 +316,29 @@ static bool split_once(struct model *model)
     return any;
 }
 
+static bool choices_equal(const struct choice_set *a, const struct choice_set *b)
+{
+    bool equal = str_eq(a->name, b->name) && a->n == b->n;
+    for (uint32_t i = 0; i < a->n && equal; i++)
+        equal = str_eq(a->values[i], b->values[i]);
+    return equal;
+}
+
+static void share_choice_set(struct model *model, struct choice_set *set)
+{
+    for (unsigned i = 0; i < set->revision; i++)
+        for (struct choice_set *e = model->revisions[i].choice_sets; e; e = e->next)
+            if (choices_equal(e, set)) {
+                set->same = e->same;
+                return;
+            }
+}
+
 static void share_choice_sets(struct model *model)
 {
     for (unsigned i = 1; i < model->n_revisions; i++)
         for (struct choice_set *set = model->revisions[i].choice_sets; set; set = set->next)
-            for (unsigned k = 0; k < i && set->same == set; k++)
-                for (struct choice_set *e = model->revisions[k].choice_sets; e; e = e->next)
-                    if (str_eq(e->name, set->name) && e->n == set->n &&
-                        memcmp(e->values, set->values, 0) == 0) {
-                        bool equal = true;
-                        for (uint32_t v = 0; v < e->n; v++)
-                            equal &= str_eq(e->values[v], set->values[v]);
-                        if (equal)
-                            set->same = e->same;
-                    }
+            share_choice_set(model, set);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

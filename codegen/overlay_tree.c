@@ -146,19 +146,27 @@ void overlay_load(const char *path, struct arena *arena, struct overlay *ret)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* On a misfit the last "*" takes one byte more; earlier ones never need to. */
 bool overlay_matches(struct str pattern, struct str text)
 {
-    if (pattern.n == 0)
-        return text.n == 0;
-    struct str rest = {pattern.p + 1, pattern.n - 1};
-    if (*pattern.p == '*') {
-        for (uint32_t i = 0; i <= text.n; i++)
-            if (overlay_matches(rest, (struct str){text.p + i, text.n - i}))
-                return true;
-        return false;
+    uint32_t p = 0, t = 0, star = UINT32_MAX, taken = 0;
+    while (t < text.n) {
+        if (p < pattern.n && pattern.p[p] == '*') {
+            star = p++;
+            taken = t;
+        } else if (p < pattern.n && pattern.p[p] == text.p[t]) {
+            p++;
+            t++;
+        } else if (star != UINT32_MAX) {
+            p = star + 1;
+            t = ++taken;
+        } else {
+            return false;
+        }
     }
-    return text.n > 0 && *text.p == *pattern.p &&
-           overlay_matches(rest, (struct str){text.p + 1, text.n - 1});
+    while (p < pattern.n && pattern.p[p] == '*')
+        p++;
+    return p == pattern.n;
 }
 
 /* "*" does not cross the point between a type and its member, unless the member has points too. */

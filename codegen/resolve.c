@@ -316,12 +316,13 @@ static struct shape const_shape(const struct schema *schema)
 
 static const struct schema *definition_schema(struct resolver *r, const struct schema *schema)
 {
-    while (schema->ref.p) {
+    const struct schema *first = schema;
+    for (uint32_t steps = 0; schema->ref.p; steps++) {
         const struct definition *definition = schema_find(&r->revision->file, schema->ref);
-        if (!definition) {
-            fault_at(schema->place, "no definition is called \"" STR_FMT "\"",
-                     STR_ARG(schema->ref));
-            break;
+        if (!definition || steps > r->revision->file.n) {
+            fault_at(first->place, "\"" STR_FMT "\" %s", STR_ARG(first->ref),
+                     definition ? "refers to itself" : "leads to no definition");
+            return first;
         }
         schema = definition->schema;
     }
@@ -382,9 +383,9 @@ static void make_raw(struct shape *shape)
 {
     bool of_anything = shape->kind == KIND_RAW && shape->types == T_ANY && !shape->object;
     if (of_anything && shape->container != CONTAINER_ONE)
-        *shape = (struct shape){
-            .kind = KIND_RAW,
-            .types = shape->container == CONTAINER_MAP ? (uint32_t)T_OBJECT : (uint32_t)T_ARRAY};
+        *shape = (struct shape){.kind = KIND_RAW,
+                                .types = shape->container == CONTAINER_MAP ? (uint32_t)T_OBJECT
+                                                                           : (uint32_t)T_ARRAY};
     if (shape->kind == KIND_OBJECT)
         *shape = (struct shape){.kind = KIND_RAW,
                                 .container = shape->container,

@@ -193,7 +193,10 @@ static void collect(struct resolver *r, const struct schemas *list, struct spot 
         if (schema->types == T_ARRAY)
             continue;
         struct shape shape = resolve_plain(r, schema, spot);
-        if (is_object_shape(&shape)) {
+        if (is_object_shape(&shape) && !shape.object->complete) {
+            fault_at(schema->place, "union: \"" STR_FMT "\" holds itself through this union",
+                     STR_ARG(shape.object->name));
+        } else if (is_object_shape(&shape)) {
             ret->names[ret->n] = name_of(r, schema, &shape);
             ret->v[ret->n++] = shape.object;
         } else {
@@ -202,35 +205,44 @@ static void collect(struct resolver *r, const struct schemas *list, struct spot 
     }
 }
 
+static bool refers_to(const struct schemas *list, struct str name)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (str_eq(list->v[i]->ref, name))
+            return true;
+    return false;
+}
+
+/* If all parts of the factored union are here, it takes their place. */
+static void replace_parts(struct resolver *r, const struct definition *factored,
+                          struct members *members)
+{
+    const struct schemas *parts = &factored->schema->any_of;
+    struct members left = {.n = 0};
+    for (unsigned i = 0; i < members->n; i++)
+        if (!refers_to(parts, members->names[i])) {
+            left.names[left.n] = members->names[i];
+            left.v[left.n++] = members->v[i];
+        }
+    struct object *object = NULL;
+    if (left.n < members->n && members->n - left.n == parts->n)
+        object = resolve_definition(r, factored->name, factored->schema->place).object;
+    if (!object)
+        return;
+    left.names[left.n] = factored->name;
+    left.v[left.n++] = object;
+    *members = left;
+}
+
 /* Alternatives that a `factor` line makes one object are replaced by it. */
 static void use_factored(struct resolver *r, struct str name, struct members *members)
 {
-    for (struct statement *s = r->model->overlay.statements; s; s = s->next) {
-        if (s->kind != OVERLAY_FACTOR)
-            continue;
-        for (struct word *word = s->words; word; word = word->next) {
-            const struct definition *d = schema_find(&r->revision->file, word->text);
-            if (!d || str_eq(word->text, name))
-                continue;
-            struct members left = {.n = 0};
-            unsigned taken = 0;
-            for (unsigned i = 0; i < members->n; i++) {
-                bool inside = false;
-                for (uint32_t k = 0; k < d->schema->any_of.n; k++)
-                    inside |= str_eq(d->schema->any_of.v[k]->ref, members->names[i]);
-                taken += inside;
-                if (inside)
-                    continue;
-                left.names[left.n] = members->names[i];
-                left.v[left.n++] = members->v[i];
-            }
-            if (taken == 0 || taken != d->schema->any_of.n)
-                continue;
-            left.names[left.n] = word->text;
-            left.v[left.n++] = resolve_definition(r, word->text, d->schema->place).object;
-            *members = left;
+    for (struct statement *s = r->model->overlay.statements; s; s = s->next)
+        for (struct word *word = s->words; word && s->kind == OVERLAY_FACTOR; word = word->next) {
+            const struct definition *factored = schema_find(&r->revision->file, word->text);
+            if (factored && !str_eq(word->text, name))
+                replace_parts(r, factored, members);
         }
-    }
 }
 
 static struct object *union_object(struct resolver *r, struct place place, struct spot spot,
