@@ -141,7 +141,7 @@ FUZZ_REPLAYS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/tests/fuzz/replay/%)
 $(B)/tests/fuzz/replay/fuzz_generate $(B)/tests/fuzz/fuzz_generate: $(CODEGEN_LIB_OBJS)
 $(B)/tests/fuzz/replay/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/replay.o $(B)/libcli.a $(B)/libtenon.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 .PHONY: check check-build check-tests
 check: deps ## everything that can be tested on this machine; closes with one line
@@ -176,7 +176,7 @@ fuzz-run: $(FUZZERS)
 	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 ifeq ($(VARIANT),fuzz)
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcli.a $(B)/libtenon.a
-	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 endif
 
 .PHONY: coverage size
