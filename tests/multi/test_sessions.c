@@ -178,21 +178,6 @@ static void delete_is_final(struct server *s)
 
 /* ---- S-05: expiry ---------------------------------------------------------------------------- */
 
-/* The status, and behind it a write of the same worker: when that is answered, so is the renewal of
- * the session, which nobody waits for otherwise. In real life seconds lie in between. */
-static int status_and_settled(uint16_t port, const char *session)
-{
-    struct mcp_client c;
-    char other[128];
-    int status = 0;
-    if (mcp_join(&c, port, session)) {
-        status = mcp_post(&c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", NULL);
-        status = http_handshake(&c.conn, "2025-06-18", other) ? status : 0;
-    }
-    mcp_close(&c);
-    return status;
-}
-
 static void sessions_expire(struct server *s)
 {
     struct mcp_client active, idle;
@@ -202,7 +187,7 @@ static void sessions_expire(struct server *s)
     bool lives = made;
     for (int i = 1; i <= 5 && lives; i++) {
         server_set_clock(s, i * 400000);
-        lives = status_and_settled(s->port, active.session) == 200;
+        lives = status_of(s->port, active.session) == 200;
         if (i == 1)
             tap_ok(lives && status_of(s->port, idle.session) == 200,
                    "S-15 a session lives within its idle time");
