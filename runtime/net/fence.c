@@ -45,7 +45,7 @@
 /* What a connection waits for: one queue of deadlines each. */
 enum wait { WAIT_HEAD, WAIT_BODY, WAIT_REST, WAIT_SEND, WAIT_LINGER, WAIT_SETTLE, N_WAITS };
 
-enum phase { RESTING, BODY, RUNNING, ANSWERED, SENDING, DISCARDING };
+enum phase { RESTING, BODY, RUNNING, ANSWERED, SENDING, DISCARDING, CUT };
 
 struct conn {
     struct deadline deadline; /* first: see on_deadline */
@@ -82,8 +82,11 @@ static void wait_for(struct conn *conn, enum wait wait)
     deadline_set(&conn->fence->waits[wait], &conn->deadline, loop_now_ms(conn->fence->loop));
 }
 
+/* Takes effect at the next tick; but a piece of body that comes before sets their timer anew and
+ * undoes it, hence the phase, in which every callback closes. */
 static void kill_conn(struct conn *conn)
 {
+    conn->phase = CUT;
     lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
 }
 
@@ -202,6 +205,8 @@ static int refuse(struct conn *conn, int err, bool body_follows)
 static void on_answered(struct exchange *exchange)
 {
     struct conn *conn = (struct conn *)((char *)exchange - offsetof(struct conn, exchange));
+    if (conn->phase == CUT)
+        return;
     conn->phase = ANSWERED;
     lws_callback_on_writable(conn->wsi);
 }
@@ -299,7 +304,7 @@ static int on_head(struct conn *conn, void *in, size_t len)
 static int discard(struct conn *conn, size_t n)
 {
     conn->discarded += n;
-    return conn->discarded > HTTP_DISCARD_BYTES ? -1 : 0;
+    return conn->phase == CUT || conn->discarded > HTTP_DISCARD_BYTES ? -1 : 0;
 }
 
 static int on_body(struct conn *conn, void *in, size_t len)
