@@ -69,6 +69,12 @@ static int worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core
     return err;
 }
 
+/* While a write transaction stands in one process, all others wait to write. */
+static int64_t worker_standing_ms(void *ctx)
+{
+    return store_write_standing_ms(((struct server *)ctx)->store);
+}
+
 static void worker_stop(void *ctx, struct core *core)
 {
     core_free(core);
@@ -155,6 +161,7 @@ static int serve(struct server *server)
     const struct net_callbacks callbacks = {
         .ctx = server,
         .worker_start = worker_start,
+        .worker_standing_ms = worker_standing_ms,
         .worker_stop = worker_stop,
         .keeper_start = keeper_start,
         .keeper_tick = keeper_tick,

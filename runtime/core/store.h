@@ -54,6 +54,10 @@ void store_close(struct store *store);
 /* Completions are posted to this loop from now on. Without one (CLI commands), store_submit waits
  * and calls `done` before it returns. Once, before the first submit. */
 void store_attach(struct store *store, struct loop *loop);
+/* How long the write transaction that this process is in has been standing, in milliseconds; 0 when
+ * it is in none. Waiting for another process to leave its own does not count. Any thread. While a
+ * transaction stands nobody else can write, so a process in which it stands too long must go. */
+int64_t store_write_standing_ms(struct store *store);
 /* Keeper's work: sync of SYS, stale readers, log retention. Call once a second from one process.
  * Expired sessions are swept by store_sweep_sessions. Blocks: never on a loop. 0 or the first
  * error. */

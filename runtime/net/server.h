@@ -46,6 +46,10 @@ struct net_callbacks {
     void *ctx;
     /* In a new worker process, before it accepts. The core must use `loop`. */
     int (*worker_start)(void *ctx, uint32_t slot, struct loop *loop, struct core **ret);
+    /* In the worker, on the loop, with every tick: how long something that others wait for has been
+     * standing in this process (a write transaction). From stall_ms on the worker counts as one
+     * whose loop stands still. */
+    int64_t (*worker_standing_ms)(void *ctx);
     /* In the worker, after the last answer. Frees the core and closes the store. */
     void (*worker_stop)(void *ctx, struct core *core);
     /* In the keeper process: once at start, then once a second, once at the end. A negative result

@@ -252,7 +252,8 @@ static void look_after(struct supervisor *s, uint32_t i)
     }
     if (++slot->still * TICK_MS < s->config.stall_ms || !s->board->ready[i])
         return;
-    log_error("worker %u stands still for %lld ms: killed", i, (long long)s->config.stall_ms);
+    log_error("worker %u or its write transaction stands still for %lld ms: killed", i,
+              (long long)s->config.stall_ms);
     kill(slot->pid, SIGKILL);
     slot->still = 0;
 }

@@ -55,7 +55,10 @@ static void on_orphaned(struct ev_loop *ev, struct ev_io *lifeline, int events)
 static void beat(void *ctx)
 {
     const struct child *child = ((struct worker *)ctx)->child;
-    child->board->beats[child->slot]++;
+    const struct net_callbacks *callbacks = child->callbacks;
+    int64_t ms = callbacks->worker_standing_ms ? callbacks->worker_standing_ms(callbacks->ctx) : 0;
+    if (ms < child->config->stall_ms)
+        child->board->beats[child->slot]++;
 }
 
 static void watch(struct worker *w)

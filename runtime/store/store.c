@@ -119,6 +119,18 @@ void store_submit(struct store *store, struct store_write *write)
         write->done(write, ERR_NO_MEMORY);
 }
 
+int64_t store_write_standing_ms(struct store *store)
+{
+    int64_t longest_ms = 0;
+    pthread_mutex_lock(&store->start_lock);
+    for (int space = STORE_DATA; space <= STORE_SYS; space++) {
+        int64_t ms = writer_standing_ms(store->writers[space]);
+        longest_ms = ms > longest_ms ? ms : longest_ms;
+    }
+    pthread_mutex_unlock(&store->start_lock);
+    return longest_ms;
+}
+
 /* ---- Keeper's work -------------------------------------------------------------------------- */
 
 typedef int (*chore_fn)(struct batch *b, uint32_t max);

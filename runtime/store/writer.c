@@ -37,6 +37,7 @@ struct writer {
     pthread_cond_t wake, finished;
     struct queue waiting;
     bool stopping;
+    _Atomic int64_t began_ms; /* of the transaction it is in; 0: none */
     struct deliveries *deliveries;
 };
 
@@ -127,6 +128,36 @@ static void close_deliveries(struct deliveries *d)
         deliveries_free(d);
 }
 
+/* ---- Transactions -----------------------------------------------------------------------------
+ */
+
+static int begin(struct writer *w, struct batch *ret)
+{
+    int err = batch_begin(w->store, w->space, ret);
+    if (!err)
+        w->began_ms = clock_mono_ms();
+    return err;
+}
+
+static int commit(struct writer *w, struct batch *b)
+{
+    int err = batch_commit(b);
+    w->began_ms = 0;
+    return err;
+}
+
+static void give_up(struct writer *w, struct batch *b)
+{
+    batch_abort(b);
+    w->began_ms = 0;
+}
+
+int64_t writer_standing_ms(struct writer *w)
+{
+    int64_t began_ms = w ? w->began_ms : 0;
+    return began_ms ? clock_mono_ms() - began_ms : 0;
+}
+
 /* ---- Groups --------------------------------------------------------------------------------- */
 
 static int apply_list(struct batch *b, struct store_write *write)
@@ -157,7 +188,7 @@ static int try_group(struct writer *w, struct store_write *first, struct store_w
     int64_t started_ms = clock_mono_ms();
     uint32_t n_ops = 0;
     *ret_rest = first->next;
-    int err = batch_begin(w->store, w->space, &b);
+    int err = begin(w, &b);
     if (err)
         return err;
     do {
@@ -167,24 +198,24 @@ static int try_group(struct writer *w, struct store_write *first, struct store_w
         n_ops += write->n_ops;
         write = *ret_rest = write->next;
         if (err && (!is_refusal(err) || b.changes != before)) {
-            batch_abort(&b);
+            give_up(w, &b);
             return err;
         }
     } while (write && n_ops + write->n_ops <= TXN_ROWS_MAX && b.bytes < BATCH_BYTES &&
              clock_mono_ms() - started_ms < TXN_MS_MAX);
-    return batch_commit(&b);
+    return commit(w, &b);
 }
 
 static int run_alone(struct writer *w, struct store_write *write)
 {
     struct batch b;
-    int err = batch_begin(w->store, w->space, &b);
+    int err = begin(w, &b);
     if (err)
         return err;
     err = apply_list(&b, write);
     if (!err)
-        return batch_commit(&b);
-    batch_abort(&b);
+        return commit(w, &b);
+    give_up(w, &b);
     return err;
 }
 

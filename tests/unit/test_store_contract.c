@@ -2,6 +2,8 @@
  * tables, limits and the change log. Sessions, queue and loads: test_store_contract_more.c. */
 #include "store_contract.h"
 
+#include "base/clock.h"
+
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
 static void rows_come_back_as_they_were_put(void **state)
@@ -36,6 +38,16 @@ static void conditions_are_obeyed(void **state)
     assert_int_equal(delete_key(s, f->table, STR("k"), second, &seq), ERR_CONFLICT);
     assert_int_equal(delete_key(s, f->table, STR("k"), seq, NULL), 0);
     assert_int_equal(delete_key(s, f->table, STR("k"), STORE_PRESENT, NULL), ERR_ABSENT);
+}
+
+static void no_transaction_stands_behind_an_answer(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(store_write_standing_ms(f->store) == 0);
+    assert_int_equal(put_n(f->store, f->table, STR("k"), 1, STORE_MISSING, NULL), 0);
+    assert_int_equal(put_n(f->store, f->table, STR("k"), 1, STORE_MISSING, NULL), ERR_EXISTS);
+    clock_advance_ms(60000);
+    assert_true(store_write_standing_ms(f->store) == 0);
 }
 
 static void a_delete_of_nothing_is_no_change(void **state)
@@ -566,6 +578,7 @@ static void a_random_mix_agrees_with_a_model(void **state)
 #define CASES(X)                                          \
     X(rows_come_back_as_they_were_put)                    \
     X(conditions_are_obeyed)                              \
+    X(no_transaction_stands_behind_an_answer)             \
     X(a_delete_of_nothing_is_no_change)                   \
     X(counts_follow_rows)                                 \
     X(a_list_is_done_whole_or_not_at_all)                 \

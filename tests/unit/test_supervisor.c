@@ -10,6 +10,7 @@
 static struct notes {
     _Atomic int keeper_starts, keeper_ticks, keeper_stops, worker_starts, worker_stops;
     _Atomic int reloads, validations;
+    _Atomic int64_t standing_ms;
     _Atomic int keeper_result, worker_result, validate_result;
     _Atomic pid_t keeper;
 } * notes;
@@ -41,6 +42,12 @@ static int on_worker_start(void *ctx, uint32_t slot, struct loop *loop, struct c
     return notes->worker_result < 0 ? notes->worker_result : rig_worker_start(ctx, slot, loop, ret);
 }
 
+static int64_t on_worker_standing(void *ctx)
+{
+    (void)ctx;
+    return notes->worker_starts == 1 ? notes->standing_ms : 0;
+}
+
 static void on_worker_stop(void *ctx, struct core *core)
 {
     notes->worker_stops++;
@@ -66,6 +73,7 @@ static int serve_noting(struct rig *rig, const struct net_config *config)
     const struct net_callbacks callbacks = {
         .ctx = rig,
         .worker_start = on_worker_start,
+        .worker_standing_ms = on_worker_standing,
         .worker_stop = on_worker_stop,
         .keeper_start = on_keeper_start,
         .keeper_tick = on_keeper_tick,
@@ -196,6 +204,22 @@ static void a_worker_that_stands_still_is_killed(void **state)
     rig_send_post(fd, "", "\"stall\"");
     assert_true(rig_is_closed(fd));
     close(fd);
+    UNTIL(notes->worker_starts == 2);
+    rig_is_alive(&rig);
+    rig_stop(&rig);
+}
+
+static void a_worker_whose_write_transaction_stands_is_killed(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_config config = rig_config();
+    config.stall_ms = 600;
+    assert_true(start(&rig, config, NULL));
+    notes->standing_ms = 599;
+    rig_is_alive(&rig);
+    assert_int_equal(notes->worker_starts, 1);
+    notes->standing_ms = 600;
     UNTIL(notes->worker_starts == 2);
     rig_is_alive(&rig);
     rig_stop(&rig);
@@ -408,6 +432,7 @@ int main(void)
         TEST(a_killed_worker_is_replaced),
         TEST(a_killed_keeper_is_replaced),
         TEST(a_worker_that_stands_still_is_killed),
+        TEST(a_worker_whose_write_transaction_stands_is_killed),
         TEST(replies_in_flight_are_finished_at_a_stop),
         TEST(a_stop_does_not_wait_longer_than_its_grace),
         TEST(orphans_of_a_killed_supervisor_end),
