@@ -1,6 +1,6 @@
-/* tests/unit/test_http_traps.c - one test per trap of libwebsockets 4.1.6 (fence.c lists them), against
- * a real server. K3 and K12 are banned symbols (tests/layers.sh); K7 and K8 are about listening
- * (test_supervisor.c). An argument names the tests to run (tests/net/valgrind.sh).
+/* tests/unit/test_http_traps.c - one test per trap of libwebsockets 4.1.6 (fence.c lists them),
+ * against a real server. K3 and K12 are banned symbols (tests/layers.sh); K7 and K8 are about
+ * listening (test_supervisor.c). An argument names the tests to run (tests/net/valgrind.sh).
  */
 #include "net_rig.h"
 
