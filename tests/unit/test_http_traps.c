@@ -230,7 +230,7 @@ static void CONNECT_is_closed(void **state)
 /* ---- K9, K11 ----------------------------------------------------------------------------------*/
 
 #define N_IDLE     1500
-#define N_REQUESTS 300
+#define N_REQUESTS 100
 
 static int64_t cpu_of_requests(void)
 {
@@ -246,6 +246,17 @@ static int64_t cpu_of_requests(void)
     return ns;
 }
 
+/* The least of five: others on the machine only ever add to it. */
+static int64_t least_cpu_of_requests(void)
+{
+    int64_t least_ns = INT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        int64_t ns = cpu_of_requests();
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    return least_ns;
+}
+
 /* With poll() it would be some 20 times as much; with a timer of libwebsockets each, 3 times. */
 static void K9_K11_idle_connections_cost_nothing(void **state)
 {
@@ -257,15 +268,14 @@ static void K9_K11_idle_connections_cost_nothing(void **state)
         skip();
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    cpu_of_requests(); /* warm */
-    int64_t alone_ns = cpu_of_requests();
+    int64_t alone_ns = least_cpu_of_requests();
     for (int i = 0; i < N_IDLE; i++) {
         fds[i] = rig_connect(&rig);
         struct answer a = rig_post(fds[i], "", "1"); /* so each rests after a request */
         assert_int_equal(a.status, 200);
         answer_done(&a);
     }
-    int64_t crowded_ns = cpu_of_requests();
+    int64_t crowded_ns = least_cpu_of_requests();
     for (int i = 0; i < N_IDLE; i++)
         close(fds[i]);
     if (crowded_ns > alone_ns * 5 / 2)
