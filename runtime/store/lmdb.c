@@ -13,6 +13,7 @@
 #include "store/kv.h"
 
 #include "base/err.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -382,6 +383,15 @@ static const struct kv_engine lmdb_engine = {
     .close = close_env,
 };
 
+/* LMDB trusts its pages; where one contradicts itself it calls this and then aborts the process. */
+static void explain_abort(MDB_env *mdb, const char *text)
+{
+    const char *path = "";
+    mdb_env_get_path(mdb, &path);
+    log_error("%s is damaged; restore it from a backup (export what can still be read): %s", path,
+              text);
+}
+
 static int open_with_map(struct lmdb *l, const struct kv_lmdb_config *config, uint64_t map_bytes)
 {
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (config->read_only ? MDB_RDONLY : 0) |
@@ -389,6 +399,7 @@ static int open_with_map(struct lmdb *l, const struct kv_lmdb_config *config, ui
     int code = mdb_env_create(&l->mdb);
     if (code)
         return code;
+    mdb_env_set_assert(l->mdb, explain_abort);
     mdb_env_set_maxdbs(l->mdb, KV_MAP_COUNT);
     mdb_env_set_maxreaders(l->mdb, READERS_MAX);
     code = mdb_env_set_mapsize(l->mdb, map_bytes);

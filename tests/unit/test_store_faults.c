@@ -347,6 +347,69 @@ static void only_the_last_who_closes_marks_sys_clean(void **state)
     assert_true(state_says("clean"));
 }
 
+static const char *damaged_output(void)
+{
+    return file_in("stderr");
+}
+
+static void scan_all(void)
+{
+    struct store *store = NULL;
+    REQUIRE(freopen(damaged_output(), "w", stderr) != NULL);
+    signal(SIGABRT, SIG_DFL);
+    REQUIRE(open_with(NOSYNC, &store) == 0);
+    scan_count(store, TABLE);
+    store_close(store);
+}
+
+static bool says(const char *path, const char *text)
+{
+    char all[4096] = {0};
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t n = fread(all, 1, sizeof all - 1, f);
+    fclose(f);
+    return n > 0 && strstr(all, text) != NULL;
+}
+
+/* Zeroes every page that holds the text of a row but the meta pages. */
+static uint32_t zero_row_pages(void)
+{
+    unsigned char page[4096];
+    uint32_t n = 0;
+    int fd = open(file_in("data.mdb"), O_RDONLY);
+    assert_true(fd >= 0);
+    for (off_t at = 2 * sizeof page; pread(fd, page, sizeof page, at) == sizeof page;
+         at += sizeof page)
+        if (memmem(page, sizeof page,
+                   "\0\0\0\001"
+                   "150",
+                   7)) {
+            overwrite("data.mdb", at, sizeof page, 0);
+            n++;
+        }
+    close(fd);
+    return n;
+}
+
+static void a_damaged_page_is_said_before_the_abort(void **state)
+{
+    (void)state;
+    int status = 0;
+    make_store();
+    assert_true(zero_row_pages() > 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        scan_all();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_true(says(damaged_output(), "data.mdb is damaged; restore it from a backup"));
+}
+
 static void sys_in_memory_touches_no_file(void **state)
 {
     (void)state;
@@ -684,6 +747,7 @@ int main(void)
         CASE(a_file_that_was_cut_is_damaged),
         CASE(a_file_that_was_emptied_is_damaged_not_new),
         CASE(zeroed_meta_pages_are_damaged),
+        CASE(a_damaged_page_is_said_before_the_abort),
         CASE(another_kind_of_file_is_damaged),
         CASE(a_file_of_another_program_has_an_unknown_format),
         CASE(a_newer_format_is_refused),
