@@ -43,6 +43,7 @@
 #define ROW_NODES_MAX   (128u << 10) /* values and member names in one row */
 #define TXN_ROWS_MAX    1000         /* rows of one write transaction */
 #define TXN_MS_MAX      50
+#define UPDATE_MS_MAX   2000 /* of an update that others keep overtaking */
 #define CHANGE_LOG_KEEP 1000000u
 
 #define HANDLER_THREADS_MAX 256

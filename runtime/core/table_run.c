@@ -2,17 +2,17 @@
  *
  * Reads happen at once on the loop (a long search on a handler thread), writes by store_submit. An
  * update reads the row, merges the changes and writes it under the condition that nobody else wrote
- * it meanwhile; it starts again if somebody did.
+ * it meanwhile; it starts again if somebody did, for a limited time.
  */
 #include "core/table_run.h"
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "core/core_state.h"
 #include "core/table_search.h"
 #include "wire/json_write.h"
-
-#define UPDATE_TRIES 32 /* so many may change one row at the same time */
 
 struct run {
     struct store_write write; /* first, so that `done` finds its way back */
@@ -22,7 +22,7 @@ struct run {
     const struct table *table;
     const struct tape_node *args;
     struct str key;
-    uint32_t tries;
+    int64_t started_ms; /* of an update */
 };
 
 /* ---- Failing -------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static int start_update(struct run *run);
 static void updated(struct store_write *write, int err)
 {
     struct run *run = (struct run *)write;
-    if (err == ERR_CONFLICT && ++run->tries < UPDATE_TRIES)
+    if (err == ERR_CONFLICT && clock_mono_ms() - run->started_ms < UPDATE_MS_MAX)
         err = start_update(run);
     else if (err == 0)
         succeed_with_row(run, run->op.row);
@@ -333,6 +333,7 @@ static int run_update(struct run *run)
         err = check_changes(run);
     if (err < 0)
         return err;
+    run->started_ms = clock_mono_ms();
     err = start_update(run);
     if (err == ERR_ABSENT)
         fail_about_key(run, "There is no row with", "in");
