@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SWEEP_SESSIONS_MAX 1000 /* per second */
+#define SWEEP_SESSIONS 1000 /* of one step */
+#define SWEEP_MS       200  /* of one tick */
 
 struct server {
     const struct cli_args *args;
@@ -88,12 +89,23 @@ static int keeper_start(void *ctx)
     return open_store(ctx);
 }
 
+/* Until nothing is expired, or the time of a tick is used up. */
+static int sweep(struct store *store)
+{
+    int64_t end_ms = clock_mono_ms() + SWEEP_MS;
+    int n;
+    do
+        n = store_sweep_sessions(store, clock_wall_ms(), SWEEP_SESSIONS);
+    while (n == SWEEP_SESSIONS && clock_mono_ms() < end_ms);
+    return n < 0 ? n : 0;
+}
+
 static int keeper_tick(void *ctx)
 {
     struct server *server = ctx;
     int err = store_maintain(server->store);
-    int swept = store_sweep_sessions(server->store, clock_wall_ms(), SWEEP_SESSIONS_MAX);
-    return err < 0 ? err : swept < 0 ? swept : 0;
+    int swept = sweep(server->store);
+    return err < 0 ? err : swept;
 }
 
 static void keeper_stop(void *ctx)

@@ -19,9 +19,11 @@
 #define BATCH_BYTES_MAX      (32u << 20) /* of its answers together */
 #define RPC_ID_BYTES         1024        /* raw text of a request id */
 
-#define SESSION_IDLE_S    1800
-#define SESSION_ID_BYTES  64          /* text of a session id */
-#define CLIENT_INFO_BYTES (16u << 10) /* clientInfo and capabilities kept per session */
+#define SESSION_IDLE_S          1800
+#define SESSION_UNINITIALIZED_S 60      /* idle time of one that was never initialized */
+#define SESSIONS_MAX            100000u /* that stand in the store; initialize is refused beyond */
+#define SESSION_ID_BYTES        64      /* text of a session id */
+#define CLIENT_INFO_BYTES       (4u << 10) /* clientInfo and capabilities kept per session */
 
 #define LIST_PAGE            200  /* entries of a page of a list method */
 #define CURSOR_PAYLOAD_BYTES 1024 /* of a page cursor: a key or a position */

@@ -26,6 +26,14 @@ static void set_state(struct session *session, enum session_state state)
     log_debug("session %.8s... is %s", session->record.id.p, session_state_name(state));
 }
 
+/* A client that does not come back after initialize leaves nothing for long. */
+static int64_t idle_ms_of(struct core *core, const struct session *session)
+{
+    int64_t short_ms = SESSION_UNINITIALIZED_S * INT64_C(1000),
+            idle_ms = core->config.session_idle_ms;
+    return session->state == SESSION_OPERATING || idle_ms < short_ms ? idle_ms : short_ms;
+}
+
 static const char *profile_name(enum call_profile profile)
 {
     return profile == PROFILE_OPERATIONS ? "operations" : "application";
@@ -117,7 +125,7 @@ int session_new(struct core *core, struct call *call, struct str version, struct
         .log_level = -1,
         .created_ms = now_ms,
         .active_ms = now_ms,
-        .expires_ms = now_ms + core->config.session_idle_ms,
+        .expires_ms = now_ms + idle_ms_of(core, session),
     };
     const struct store_session *r = &session->record;
     if (!r->user.p || !r->version.p || !r->client_info.p || !r->capabilities.p)
@@ -170,7 +178,7 @@ static void renewed(struct call *call, int err)
 
 void session_renew(struct core *core, struct call *call)
 {
-    int64_t idle_ms = core->config.session_idle_ms, now_ms = clock_wall_ms();
+    int64_t idle_ms = idle_ms_of(core, call->session), now_ms = clock_wall_ms();
     struct store_session *record = &call->session->record;
     if (call->in.stdio || now_ms + idle_ms - record->expires_ms <= idle_ms / RENEWAL_PARTS)
         return;
@@ -200,7 +208,7 @@ int session_set_operating(struct core *core, struct call *call, session_then_fn 
     }
     call->session->record.active_ms = clock_wall_ms();
     call->session->record.expires_ms =
-        call->session->record.active_ms + core->config.session_idle_ms;
+        call->session->record.active_ms + idle_ms_of(core, call->session);
     return submit(core, call, STORE_PUT_SESSION, STORE_PRESENT, then);
 }
 

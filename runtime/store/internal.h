@@ -29,6 +29,7 @@ struct store {
     bool has_secret;
     unsigned char secret[32]; /* in memory */
     uint64_t log_keep;
+    uint64_t sessions_max;
 };
 
 struct store_view {

@@ -121,6 +121,14 @@ static int save(struct batch *b, const struct store_session *s, const struct sto
     return batch_put(b, KV_SESSIONS, s->id);
 }
 
+/* One that expired counts until the sweep has taken it away. */
+static int check_room(struct batch *b)
+{
+    uint64_t n;
+    int err = kv_count(&b->txn, KV_SESSIONS, &n);
+    return err ? err : n < b->store->sessions_max ? 0 : ERR_SESSIONS;
+}
+
 int session_put(struct batch *b, struct store_op *op)
 {
     struct store_session old;
@@ -131,6 +139,8 @@ int session_put(struct batch *b, struct store_op *op)
         return err;
     bool stands = !err;
     err = check_condition(op, stands && old.expires_ms > b->now_ms, 0);
+    if (!err && !stands)
+        err = check_room(b);
     return err ? err : save(b, op->session, stands ? &old : NULL);
 }
 
@@ -146,7 +156,8 @@ int session_touch(struct batch *b, struct store_op *op)
         return err;
     now = old;
     now.active_ms = op->session->active_ms;
-    now.expires_ms = op->session->expires_ms;
+    if (now.expires_ms < op->session->expires_ms)
+        now.expires_ms = op->session->expires_ms;
     return save(b, &now, &old);
 }
 

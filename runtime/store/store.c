@@ -19,6 +19,7 @@ struct store *store_alloc(void)
         return NULL;
     pthread_mutex_init(&store->start_lock, NULL);
     store->log_keep = CHANGE_LOG_KEEP;
+    store->sessions_max = SESSIONS_MAX;
     return store;
 }
 

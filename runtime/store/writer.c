@@ -176,7 +176,8 @@ static int apply_list(struct batch *b, struct store_write *write)
 
 static bool is_refusal(int err)
 {
-    return err == ERR_EXISTS || err == ERR_ABSENT || err == ERR_CONFLICT || err == ERR_LIMIT;
+    return err == ERR_EXISTS || err == ERR_ABSENT || err == ERR_CONFLICT || err == ERR_LIMIT ||
+           err == ERR_SESSIONS;
 }
 
 /* Sets the state of each list that it takes; *ret_rest is the first that it leaves. On an error

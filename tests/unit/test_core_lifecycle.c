@@ -1,5 +1,6 @@
 /* tests/unit/test_core_lifecycle.c - messages, initialize, sessions, versions: what core decides of
  * the checklist's J, M, L, S and V, each test named after its rows. */
+#include "store/internal.h"
 #include "tests/unit/ask.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
@@ -490,6 +491,55 @@ static void S_15_activity_is_written_lazily(void **state)
     assert_true(expiry(*state) > at_first + bench_config.session_idle_ms / 10);
 }
 
+#define UNINITIALIZED_MS (SESSION_UNINITIALIZED_S * 1000)
+
+static void begin_session(struct bench *b)
+{
+    b->session[0] = b->version[0] = 0;
+    ask(b, 200, INITIALIZE("2025-06-18"), "{\"result\":{\"protocolVersion\":\"*\"}}");
+    strcpy(b->session, b->new_session);
+    strcpy(b->version, "2025-06-18");
+}
+
+static void a_session_that_is_never_initialized_expires_soon(void **state)
+{
+    begin_session(*state);
+    clock_advance_ms(UNINITIALIZED_MS + 1000);
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
+}
+
+static void Q_05_requests_before_initialized_keep_the_session(void **state)
+{
+    begin_session(*state);
+    for (int i = 0; i < 4; i++) {
+        clock_advance_ms(UNINITIALIZED_MS - 1000);
+        ask(*state, 200, PING, PONG);
+    }
+}
+
+static void initialized_gives_the_whole_idle_time(void **state)
+{
+    begin_session(*state);
+    clock_advance_ms(UNINITIALIZED_MS - 1000);
+    ask(*state, 202, INITIALIZED, "");
+    clock_advance_ms(bench_config.session_idle_ms - 1000);
+    ask(*state, 200, PING, PONG);
+}
+
+static void initialize_beyond_the_cap_of_sessions_is_503(void **state)
+{
+    bench.store->sessions_max = 1;
+    bench_connect(*state, "2025-06-18");
+    char first[sizeof bench.session];
+    strcpy(first, bench.session);
+    bench.session[0] = 0;
+    ask(*state, 503, INITIALIZE("2025-06-18"),
+        "{\"id\":0,\"error\":{\"code\":-32603,\"message\":\"Too many sessions\"}}");
+    assert_string_equal(bench.new_session, "");
+    strcpy(bench.session, first);
+    ask(*state, 200, PING, PONG);
+}
+
 static void a_late_renewal_does_not_revive_a_session(void **state)
 {
     bench_connect(*state, "2025-06-18");
@@ -722,6 +772,10 @@ int main(void)
         BENCH_TEST(S_05_a_session_expires_when_idle),
         BENCH_TEST(S_15_activity_is_written_lazily),
         BENCH_TEST(a_late_renewal_does_not_revive_a_session),
+        BENCH_TEST(a_session_that_is_never_initialized_expires_soon),
+        BENCH_TEST(Q_05_requests_before_initialized_keep_the_session),
+        BENCH_TEST(initialized_gives_the_whole_idle_time),
+        BENCH_TEST(initialize_beyond_the_cap_of_sessions_is_503),
         BENCH_TEST(S_06_ids_that_were_never_issued),
         cmocka_unit_test(S_08_delete_may_be_off),
         BENCH_TEST(S_13_a_session_belongs_to_its_user),

@@ -154,6 +154,38 @@ static void the_sweep_takes_what_expired_and_no_more(void **state)
     store_view_close(view);
 }
 
+static void sessions_beyond_the_cap_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct store_session a = session_of("a", 60000), b = session_of("b", 60000),
+                         c = session_of("c", 60000);
+    f->store->sessions_max = 2;
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &a, STORE_MISSING), 0);
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &b, STORE_MISSING), 0);
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &c, STORE_MISSING), ERR_SESSIONS);
+    assert_int_equal(count_sessions(f->store), 2);
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &a, STORE_PRESENT), 0);
+    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &b, STORE_PRESENT), 0);
+    assert_int_equal(session_op(f->store, STORE_DELETE_SESSION, &a, STORE_PRESENT), 0);
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &c, STORE_MISSING), 0);
+    assert_true(has_session(f->store, "c"));
+}
+
+static void a_touch_does_not_shorten_a_life(void **state)
+{
+    struct fixture *f = *state;
+    struct store_session s = session_of("a", 600000), back;
+    struct arena arena;
+    arena_init(&arena, 0);
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
+    struct store_session touch = {
+        .id = s.id, .active_ms = s.active_ms + 5, .expires_ms = s.expires_ms - 300000};
+    assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &touch, STORE_PRESENT), 0);
+    assert_int_equal(get_session(f->store, "a", &arena, &back), 0);
+    assert_true(back.active_ms == touch.active_ms && back.expires_ms == s.expires_ms);
+    arena_done(&arena);
+}
+
 static void session_fields_have_limits(void **state)
 {
     struct fixture *f = *state;
@@ -462,6 +494,8 @@ static void the_secret_and_the_id_stay_the_same(void **state)
     X(a_touch_moves_only_the_times)                             \
     X(an_expired_session_is_absent)                             \
     X(the_sweep_takes_what_expired_and_no_more)                 \
+    X(sessions_beyond_the_cap_are_refused)                      \
+    X(a_touch_does_not_shorten_a_life)                          \
     X(session_fields_have_limits)                               \
     X(completions_come_on_the_loop_in_order)                    \
     X(a_group_gives_each_list_its_own_answer)                   \
