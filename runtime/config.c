@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { COUNT, SWITCH, TEXT, ADDRESS, PATH, MODE, LIST, LATER };
+enum kind { COUNT, SWITCH, TEXT, ADDRESS, PATH, MODE, LIST, OBJECT };
 
 struct key {
     const char *path;
@@ -20,11 +20,18 @@ struct key {
     uint16_t offset; /* in struct config */
     uint32_t min, max;
     const char *standard; /* as a flag would give it; NULL: zero */
-    const char *help;
+    const char *help;     /* NULL: known and checked, but without effect */
 };
 
 #define AT(member) offsetof(struct config, member)
 #define DAY_S      86400
+#define IDLE_PROFILE(profile)                                       \
+    {profile ".allow", LIST, AT(idle), 0, 0, NULL, NULL},           \
+        {profile ".deny", LIST, AT(idle), 0, 0, NULL, NULL},        \
+        {profile ".rateLimit", OBJECT, AT(idle), 0, 0, NULL, NULL}, \
+    {                                                               \
+        profile ".quota", OBJECT, AT(idle), 0, 0, NULL, NULL        \
+    }
 
 static const struct key keys[] = {
     {"listen", ADDRESS, AT(listen), 0, 0, "127.0.0.1:8750", "HOST:PORT; port 0: any free one"},
@@ -49,13 +56,12 @@ static const struct key keys[] = {
      "tools of a page of tools/list"},
     {"mcp.application.searchMaxResults", COUNT, AT(search_max), 1, SEARCH_MAX, "1000",
      "rows that one search call may return"},
-    {"mcp.application.allow", LATER, 0, 0, 0, NULL, NULL},
-    {"mcp.application.deny", LATER, 0, 0, 0, NULL, NULL},
-    {"mcp.application.rateLimit", LATER, 0, 0, 0, NULL, NULL},
-    {"mcp.application.quota", LATER, 0, 0, 0, NULL, NULL},
-    {"mcp.operations", LATER, 0, 0, 0, NULL, NULL},
-    {"mcp.serverRequest", LATER, 0, 0, 0, NULL, NULL},
-    {"mcp.subscriptions", LATER, 0, 0, 0, NULL, NULL},
+    IDLE_PROFILE("mcp.application"),
+    {"mcp.operations.mountPath", PATH, AT(idle), 0, 0, NULL, NULL},
+    {"mcp.operations.maxTools", COUNT, AT(idle), 1, 10000, NULL, NULL},
+    IDLE_PROFILE("mcp.operations"),
+    {"mcp.serverRequest.timeoutMs", COUNT, AT(idle), 1, DAY_S * 1000, NULL, NULL},
+    {"mcp.subscriptions.coalesceMs", COUNT, AT(idle), 0, DAY_S * 1000, NULL, NULL},
 };
 #define N_KEYS (sizeof keys / sizeof *keys)
 
@@ -66,6 +72,7 @@ struct setting {
     struct arena *arena;
     struct config_fault *fault;
     uint32_t line;
+    const char *file;
 };
 
 static int refuse(const struct setting *s, const char *expected)
@@ -210,7 +217,7 @@ static int set_from_text(const struct setting *s, struct str text)
         return set_mode(s, text);
     case LIST:
         return list_from_text(s, text);
-    case LATER:
+    case OBJECT:
         break;
     }
     return ERR_INTERNAL;
@@ -234,19 +241,11 @@ static int list_from_json(const struct setting *s, const struct json *value)
     return set_list(s, items, n);
 }
 
-static int later(const struct setting *s)
-{
-    s->fault->line = s->line;
-    snprintf(s->fault->text, sizeof s->fault->text,
-             "%s: this version does not do that yet; remove the key", s->key->path);
-    return ERR_SYNTAX;
-}
-
-static int set_from_json(const struct setting *s, const struct json *value)
+static int set_value(const struct setting *s, const struct json *value)
 {
     switch (s->key->kind) {
-    case LATER:
-        return later(s);
+    case OBJECT:
+        return value->kind == JSON_OBJECT ? 0 : refuse(s, "an object");
     case LIST:
         return list_from_json(s, value);
     case COUNT:
@@ -261,6 +260,15 @@ static int set_from_json(const struct setting *s, const struct json *value)
     default:
         return value->kind == JSON_STR ? set_from_text(s, value->v.s) : refuse(s, "a string");
     }
+}
+
+static int set_from_json(const struct setting *s, const struct json *value)
+{
+    int err = set_value(s, value);
+    if (err == 0 && !s->key->help)
+        fprintf(stderr, "%s:%u: %s is known but has no effect in this version\n", s->file, s->line,
+                s->key->path);
+    return err;
 }
 
 static const struct key *find_key(struct str path)
@@ -298,7 +306,7 @@ static void list_level(struct str group, char *text, size_t size)
     text[0] = '\0';
     for (size_t i = 0; i < N_KEYS; i++) {
         struct str name = level_below(str_of(keys[i].path), group);
-        if (!name.p || keys[i].kind == LATER || str_eq(name, last) || n >= size)
+        if (!name.p || str_eq(name, last) || n >= size)
             continue;
         n += (size_t)snprintf(text + n, size - n, "%s" STR_FMT, n ? ", " : "", STR_ARG(name));
         last = name;
@@ -366,14 +374,14 @@ int config_load(struct config *config, const char *path, struct arena *arena,
         fault_at(fault, error.line, STR(""), error.text);
         return err;
     }
-    struct setting base = {NULL, config, arena, fault, 0};
+    struct setting base = {NULL, config, arena, fault, 0, path};
     return load_group(&base, root, STR(""));
 }
 
 int config_set(struct config *config, const char *path, const char *text, struct arena *arena,
                struct config_fault *fault)
 {
-    struct setting s = {find_key(str_of(path)), config, arena, fault, 0};
+    struct setting s = {find_key(str_of(path)), config, arena, fault, 0, NULL};
     return s.key ? set_from_text(&s, str_of(text)) : ERR_INTERNAL;
 }
 
@@ -382,7 +390,9 @@ void config_init(struct config *config)
     struct config_fault fault;
     memset(config, 0, sizeof *config);
     for (size_t i = 0; i < N_KEYS; i++) {
-        struct setting s = {&keys[i], config, NULL, &fault, 0};
+        struct setting s = {&keys[i], config, NULL, &fault, 0, NULL};
+        if (!keys[i].help)
+            continue;
         if (keys[i].kind == TEXT || keys[i].kind == PATH)
             *(const char **)target(&s) = keys[i].standard;
         else if (keys[i].standard)
@@ -394,7 +404,7 @@ void config_print_keys(FILE *out)
 {
     fputs("\nKeys of the settings file [default]; a dot stands for a nested object:\n", out);
     for (size_t i = 0; i < N_KEYS; i++)
-        if (keys[i].kind != LATER)
+        if (keys[i].help)
             fprintf(out, "  %s [%s]\n      %s\n", keys[i].path,
                     keys[i].standard ? keys[i].standard : "none", keys[i].help);
 }

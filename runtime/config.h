@@ -3,8 +3,8 @@
  * One table of keys (config.c) says for each its path, kind, range, default, flag and help;
  * reading, checking and every help text come from it. Keys are nested objects in the file:
  * "mcp.session.idleTimeoutSeconds" is {"mcp": {"session": {"idleTimeoutSeconds": 1800}}}.
- * A key that the protocol's other servers know but this one does not serve yet is refused by name,
- * so that nobody relies on a setting that does nothing.
+ * A key that the protocol's other servers know but that has no effect here yet is checked like the
+ * others and named in one warning line on stderr, so that nobody relies on it.
  */
 #ifndef TENON_CONFIG_H
 #define TENON_CONFIG_H
@@ -37,6 +37,11 @@ struct config {
     const char *mount_path;
     uint32_t max_tools;
     uint32_t search_max;
+    union {
+        uint32_t count;
+        const char *text;
+        struct config_list list;
+    } idle; /* where values of keys without effect end; nobody reads it */
 };
 
 /* What is wrong and where: line 0 for a flag or an unreadable file. */

@@ -97,8 +97,11 @@ static const struct {
     {"{\"mcp\": 1}", 1, "mcp: expected an object"},
     {"[]", 1, "expected an object"},
     {"{\"workers\": 1,\n\"workers\": 2}", 2, "workers: stands twice"},
-    {"{\"mcp\":\n{\"operations\": {}}}", 2, "mcp.operations: this version does not do that yet"},
-    {"{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 1}}}", 1, "does not do that yet"},
+    {"{\"mcp\":\n{\"operations\": 1}}", 2, "mcp.operations: expected an object"},
+    {"{\"mcp\": {\"operations\": {\"x\": 1}}}", 1, "mcp.operations.x: unknown key"},
+    {"{\"mcp\": {\"application\": {\"quota\": 1}}}", 1, "quota: expected an object"},
+    {"{\"mcp\": {\"application\": {\"deny\": [1]}}}", 1, "deny: expected an array"},
+    {"{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 0}}}", 1, "timeoutMs: expected a whole"},
     {"{\"workers\":\n\n", 3, ""},
     {"", 1, ""},
 };
@@ -113,6 +116,31 @@ static void every_wrong_file_is_refused_by_line(void **state)
             fail_msg("%s: %d, line %u: %s", wrong[i].text, err, f.fault.line, f.fault.text);
         arena_done(&f.arena);
     }
+}
+
+static void a_key_without_effect_is_taken_with_a_warning(void **state)
+{
+    struct fixture f;
+    char said[1024] = "";
+    FILE *log = tmpfile();
+    int real = dup(STDERR_FILENO);
+    (void)state;
+    assert_non_null(log);
+    dup2(fileno(log), STDERR_FILENO);
+    int err = load(&f, "{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 5},\n"
+                       "\"application\": {\"allow\": [\"a\"], \"rateLimit\": {\"x\": 1}},\n"
+                       "\"subscriptions\": {\"coalesceMs\": 0}}}");
+    dup2(real, STDERR_FILENO);
+    close(real);
+    rewind(log);
+    assert_true(fread(said, 1, sizeof said - 1, log) > 0);
+    fclose(log);
+    assert_int_equal(err, 0);
+    assert_non_null(strstr(said, ":1: mcp.serverRequest.timeoutMs is known but has no effect"));
+    assert_non_null(strstr(said, ":2: mcp.application.allow is known"));
+    assert_non_null(strstr(said, ":2: mcp.application.rateLimit is known"));
+    assert_non_null(strstr(said, ":3: mcp.subscriptions.coalesceMs is known"));
+    arena_done(&f.arena);
 }
 
 static void a_missing_file_has_no_line(void **state)
@@ -164,6 +192,7 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_table),
         cmocka_unit_test(a_file_sets_every_kind_of_key),
         cmocka_unit_test(every_wrong_file_is_refused_by_line),
+        cmocka_unit_test(a_key_without_effect_is_taken_with_a_warning),
         cmocka_unit_test(a_missing_file_has_no_line),
         cmocka_unit_test(a_flag_overrides_and_is_checked_alike),
         cmocka_unit_test(no_memory_is_an_error),
