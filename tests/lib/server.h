@@ -40,8 +40,8 @@ int server_children(pid_t parent, pid_t *ret, int max);
 int server_workers(const struct server *s, pid_t *ret, int max);
 int64_t server_now_ms(void);
 
-/* Looks at a condition every few milliseconds until it holds, for at most 10 s; its last value. */
-#define SERVER_WAIT_MS         10000
+/* Looks at a condition every few milliseconds until it holds, for at most 60 s; its last value. */
+#define SERVER_WAIT_MS         60000
 #define server_wait(condition) server_wait_ms(condition, SERVER_WAIT_MS)
 #define server_wait_ms(condition, ms)                             \
     ({                                                            \
