@@ -30,6 +30,8 @@
 #define SEARCH_PAGE          100
 #define SEARCH_MAX           1000
 #define INLINE_SCAN_ENTRIES  256        /* scanned on the event loop; more goes to a thread */
+#define INLINE_ENTRY_NODES   16         /* values or names of a row that count as one more entry */
+#define INLINE_ENTRY_BYTES   256        /* of JSON written that count as one more entry */
 #define SEARCH_BYTES_MAX     (2u << 20) /* of the rows in one page of a search */
 
 #define CATALOG_BYTES_MAX   (256u << 20) /* of a snapshot of all tables and list entries */
@@ -39,17 +41,20 @@
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
 #define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
 
-#define KEY_BYTES_MAX   480          /* of an encoded primary key (LMDB allows 511) */
-#define NAME_BYTES_MAX  64           /* of a database, table or attribute */
-#define ROW_BYTES_MAX   (1u << 20)   /* of one encoded row */
-#define ROW_NODES_MAX   (128u << 10) /* values and member names in one row */
-#define TXN_ROWS_MAX    1000         /* rows of one write transaction */
+#define KEY_BYTES_MAX  480          /* of an encoded primary key (LMDB allows 511) */
+#define NAME_BYTES_MAX 64           /* of a database, table or attribute */
+#define ROW_BYTES_MAX  (1u << 20)   /* of one encoded row */
+#define ROW_NODES_MAX  (128u << 10) /* values and member names in one row */
+#define ARGUMENT_NODES_MAX \
+    (ROW_NODES_MAX + 16)     /* of a tool call: a row and what stands around it */
+#define TXN_ROWS_MAX    1000 /* rows of one write transaction */
 #define TXN_MS_MAX      50
 #define UPDATE_MS_MAX   2000 /* of an update that others keep overtaking */
 #define CHANGE_LOG_KEEP 1000000u
 
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000
+#define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX         64
 
 #define HTTP_HEADER_BYTES     (16u << 10)

@@ -4,10 +4,13 @@
  * Tools, Error Handling); what fails inside a tool is a result with isError.
  */
 #include "base/err.h"
+#include "base/limits.h"
 #include "core/catalog.h"
 #include "core/lists.h"
 #include "core/table_run.h"
 #include "generated/methods.h"
+
+#include <stdio.h>
 
 #define NAME_SHOWN_MAX 200 /* bytes of an unknown name */
 
@@ -67,6 +70,23 @@ static int explain(struct call *call, const char *pointer, const char *reason, c
     return call_explain(call, ERR_PARAMS, STR_NONE, data);
 }
 
+/* Asked when the arena was too small, which a body of many values explains. The count is never too
+ * low; separators within strings are counted as well. */
+static bool may_have_too_many(struct str text)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < text.n && n <= ARGUMENT_NODES_MAX; i++)
+        n += text.p[i] == ',' || text.p[i] == ':' || text.p[i] == '[' || text.p[i] == '{';
+    return n > ARGUMENT_NODES_MAX;
+}
+
+static int refuse_size(struct call *call)
+{
+    char expected[64];
+    snprintf(expected, sizeof expected, "at most %u values and member names", ARGUMENT_NODES_MAX);
+    return explain(call, "", "size", expected);
+}
+
 /* Absent arguments are an empty object (acceptance C-019). */
 static int open_arguments(struct call *call, struct str text, const struct tape_node **ret)
 {
@@ -77,6 +97,10 @@ static int open_arguments(struct call *call, struct str text, const struct tape_
         return 0;
     }
     int err = tape_open(text, &call->arena, ret, &fault);
+    bool too_many = err == 0 ? (*ret)->kind >= TAPE_ARRAY && (*ret)->v.size > ARGUMENT_NODES_MAX
+                             : err == ERR_NO_MEMORY && may_have_too_many(text);
+    if (too_many)
+        return refuse_size(call);
     if (err != ERR_PARAMS)
         return err;
     return explain(call, fault.pointer, wire_reason_name(fault.reason), fault.expected);

@@ -24,6 +24,13 @@ static bool meets(const struct tape_node *row, const struct tape_node *where)
     return true;
 }
 
+/* A row costs by what it holds, so that few heavy rows hold the loop no longer than many small. */
+static void pay(struct search *s, size_t units)
+{
+    if (s->budget)
+        s->budget = units < s->budget - 1 ? s->budget - (uint32_t)units : 1;
+}
+
 static int look_at(void *ctx, const struct store_row *row)
 {
     struct search *s = ctx;
@@ -31,8 +38,7 @@ static int look_at(void *ctx, const struct store_row *row)
         copy_key(s->stop_key, &s->stop_key_n, row->key);
         return STOP_BUDGET;
     }
-    if (s->budget)
-        s->budget--;
+    pay(s, 1 + (row->row->kind >= TAPE_ARRAY ? row->row->v.size / INLINE_ENTRY_NODES : 0));
     if (s->where && !meets(row->row, s->where))
         return 0;
     if (s->n_rows == s->limit || s->rows.n >= SEARCH_BYTES_MAX) {
@@ -41,7 +47,9 @@ static int look_at(void *ctx, const struct store_row *row)
     }
     if (s->n_rows++)
         buf_add_char(&s->rows, ',');
+    size_t written = s->rows.n;
     tape_write(row->row, &s->rows);
+    pay(s, (s->rows.n - written) / INLINE_ENTRY_BYTES);
     copy_key(s->last_key, &s->last_key_n, row->key);
     return s->rows.failed ? STOP_MEMORY : 0;
 }

@@ -1,8 +1,9 @@
 /* core/table_search.h - rows of a table that meet equality conditions, in key order, by pages.
  *
- * A search begins on the loop. If INLINE_SCAN_ENTRIES rows were not enough it goes on, from the
- * row where it stopped, on a handler thread. A page ends at `limit` rows or SEARCH_BYTES_MAX bytes;
- * `more` is true only if another row is there, so the last page never promises an empty one.
+ * A search begins on the loop. If INLINE_SCAN_ENTRIES rows were not enough (a heavy row counts as
+ * several) it goes on, from the row where it stopped, on a handler thread. A page ends at `limit`
+ * rows or SEARCH_BYTES_MAX bytes; `more` is true only if another row is there, so the last page
+ * never promises an empty one.
  */
 #ifndef TENON_CORE_TABLE_SEARCH_H
 #define TENON_CORE_TABLE_SEARCH_H
@@ -29,7 +30,7 @@ struct search {
     char last_key[KEY_BYTES_MAX]; /* of the last row in `rows` */
     uint32_t last_key_n;
     /* its own */
-    uint32_t budget; /* rows that may still be looked at; 0: no bound */
+    uint32_t budget; /* entries that may still be looked at, plus 1; 0: no bound */
     char stop_key[KEY_BYTES_MAX];
     uint32_t stop_key_n;
     int err;

@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define THREAD_IDLE_S      10
 #define THREAD_STACK_BYTES (512u << 10)
@@ -94,6 +96,7 @@ static bool wait_for_work(struct threads *t)
 static void *thread_main(void *arg)
 {
     struct threads *t = arg;
+    setpriority(PRIO_PROCESS, (id_t)gettid(), HANDLER_NICE); /* the loop comes first */
     pthread_mutex_lock(&t->mutex);
     while (wait_for_work(t)) {
         struct loop_work *work = list_take_one(&t->waiting);

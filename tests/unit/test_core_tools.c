@@ -454,6 +454,67 @@ static void long_scans_leave_the_loop(void **state)
     bench.loop.busy = false;
 }
 
+static void make_note(struct bench *b, const char *key, unsigned text_bytes, unsigned numbers)
+{
+    struct buf body = {0};
+    buf_printf(&body,
+               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+               "\"create_note\",\"arguments\":{\"key\":\"%s\",\"numbers\":[0",
+               key);
+    for (unsigned i = 1; i < numbers; i++)
+        buf_add_lit(&body, ",0");
+    buf_add_lit(&body, "],\"text\":\"");
+    for (unsigned i = 0; i < text_bytes; i++)
+        buf_add_char(&body, 'x');
+    buf_add_lit(&body, "\"}}}");
+    bench_send(b, buf_str(&body));
+    expect(b, 200, "{\"result\":{\"-\":[\"isError\"]}}", "a heavy row");
+    buf_done(&body);
+}
+
+static void a_page_of_much_text_leaves_the_loop(void **state)
+{
+    static const char *const keys[] = {"h1", "h2", "h3"};
+    for (size_t i = 0; i < N(keys); i++)
+        make_note(*state, keys[i], INLINE_SCAN_ENTRIES * INLINE_ENTRY_BYTES, 1);
+    bench.loop.n_offloaded = 0;
+    call_tool(*state, "search_note", "{\"limit\":10}",
+              "{\"structuredContent\":{\"rows\":[{\"key\":\"h1\"},{\"key\":\"h2\"},{\"key\":"
+              "\"h3\"}],\"-\":[\"nextCursor\"]}}");
+    assert_int_equal(bench.loop.n_offloaded, 1);
+}
+
+/* None of them is written, so only what they hold counts. */
+static void rows_of_many_values_leave_the_loop(void **state)
+{
+    make_note(*state, "h1", 1, INLINE_SCAN_ENTRIES * INLINE_ENTRY_NODES);
+    make_note(*state, "h2", 1, 1);
+    make_note(*state, "h3", 2, 1);
+    bench.loop.n_offloaded = 0;
+    call_tool(*state, "search_note", "{\"where\":{\"text\":\"xx\"}}",
+              "{\"structuredContent\":{\"rows\":[{\"key\":\"h3\"}],\"-\":[\"nextCursor\"]}}");
+    assert_int_equal(bench.loop.n_offloaded, 1);
+}
+
+static void arguments_of_too_many_values_are_the_clients_fault(void **state)
+{
+    static const unsigned counts[] = {ARGUMENT_NODES_MAX, 2000000};
+    for (size_t i = 0; i < N(counts); i++) {
+        struct buf body = {0};
+        buf_add_lit(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                           "\"name\":\"get_book\",\"arguments\":{\"id\":[1");
+        for (unsigned k = 1; k < counts[i]; k++)
+            buf_add_lit(&body, ",1");
+        buf_add_lit(&body, "]}}}");
+        bench_send(*state, buf_str(&body));
+        expect(*state, 200,
+               "{\"error\":{\"code\":-32602,\"data\":{\"reason\":\"size\",\"expected\":"
+               "\"at most 131088 values and member names\"}}}",
+               "too many values");
+        buf_done(&body);
+    }
+}
+
 static void a_page_is_bounded_in_bytes(void **state)
 {
     struct buf body = {0};
@@ -554,6 +615,9 @@ int main(void)
         SHOP_TEST(C_057_search_pages_end),
         SHOP_TEST(PG_04_a_search_cursor_belongs_to_its_search),
         SHOP_TEST(long_scans_leave_the_loop),
+        SHOP_TEST(a_page_of_much_text_leaves_the_loop),
+        SHOP_TEST(rows_of_many_values_leave_the_loop),
+        SHOP_TEST(arguments_of_too_many_values_are_the_clients_fault),
         SHOP_TEST(a_page_is_bounded_in_bytes),
         SHOP_TEST(every_failing_allocation_is_answered),
     };

@@ -13,6 +13,8 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static struct loop *loop;
 static pthread_t loop_thread;
@@ -159,6 +161,28 @@ static void threads_grow_then_work_waits_then_it_is_refused(void **state)
     sem_destroy(&gate);
 }
 
+static int seen_nice;
+
+static void see_nice(struct loop_work *work)
+{
+    (void)work;
+    seen_nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+}
+
+static void handler_threads_give_way_to_the_loop(void **state)
+{
+    (void)state;
+    struct loop_work *work = calloc(1, sizeof *work);
+    int own = getpriority(PRIO_PROCESS, (id_t)gettid());
+    *work = (struct loop_work){.run = see_nice, .done = on_done};
+    n_done = 0;
+    done_wanted = 1;
+    assert_int_equal(loop_offload(loop, work), 0);
+    loop_run(loop);
+    assert_int_equal(seen_nice, own > HANDLER_NICE ? own : HANDLER_NICE);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)gettid()), own);
+}
+
 static void freeing_waits_for_handlers(void **state)
 {
     (void)state;
@@ -268,6 +292,7 @@ int main(void)
         cmocka_unit_test(posts_of_any_thread_arrive_in_their_order),
         cmocka_unit_test(a_post_may_post_itself_again),
         cmocka_unit_test(threads_grow_then_work_waits_then_it_is_refused),
+        cmocka_unit_test(handler_threads_give_way_to_the_loop),
         cmocka_unit_test(freeing_waits_for_handlers),
         cmocka_unit_test(ticks_come_and_time_passes),
         cmocka_unit_test(K11_deadlines_expire_in_order_of_setting),
