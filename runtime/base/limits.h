@@ -41,16 +41,15 @@
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
 #define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
 
-#define KEY_BYTES_MAX  480          /* of an encoded primary key (LMDB allows 511) */
-#define NAME_BYTES_MAX 64           /* of a database, table or attribute */
-#define ROW_BYTES_MAX  (1u << 20)   /* of one encoded row */
-#define ROW_NODES_MAX  (128u << 10) /* values and member names in one row */
-#define ARGUMENT_NODES_MAX \
-    (ROW_NODES_MAX + 16)     /* of a tool call: a row and what stands around it */
-#define TXN_ROWS_MAX    1000 /* rows of one write transaction */
-#define TXN_MS_MAX      50
-#define UPDATE_MS_MAX   2000 /* of an update that others keep overtaking */
-#define CHANGE_LOG_KEEP 1000000u
+#define KEY_BYTES_MAX      480          /* of an encoded primary key (LMDB allows 511) */
+#define NAME_BYTES_MAX     64           /* of a database, table or attribute */
+#define ROW_BYTES_MAX      (1u << 20)   /* of one encoded row */
+#define ROW_NODES_MAX      (128u << 10) /* values and member names in one row */
+#define ARGUMENT_NODES_MAX (256u << 10) /* of a tool call; they fit an arena beside any body */
+#define TXN_ROWS_MAX       1000         /* rows of one write transaction */
+#define TXN_MS_MAX         50
+#define UPDATE_MS_MAX      2000 /* of an update that others keep overtaking */
+#define CHANGE_LOG_KEEP    1000000u
 
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000

@@ -509,7 +509,7 @@ static void arguments_of_too_many_values_are_the_clients_fault(void **state)
         bench_send(*state, buf_str(&body));
         expect(*state, 200,
                "{\"error\":{\"code\":-32602,\"data\":{\"reason\":\"size\",\"expected\":"
-               "\"at most 131088 values and member names\"}}}",
+               "\"at most 262144 values and member names\"}}}",
                "too many values");
         buf_done(&body);
     }
