@@ -25,8 +25,9 @@
 #define SESSION_ID_BYTES        64      /* text of a session id */
 #define CLIENT_INFO_BYTES       (4u << 10) /* clientInfo and capabilities kept per session */
 
-#define LIST_PAGE            200  /* entries of a page of a list method */
-#define CURSOR_PAYLOAD_BYTES 1024 /* of a page cursor: a key or a position */
+#define LIST_PAGE            200        /* entries of a page of a list method */
+#define LIST_BYTES_MAX       (2u << 20) /* of a page of a list method; one entry always fits */
+#define CURSOR_PAYLOAD_BYTES 1024       /* of a page cursor: a key or a position */
 #define SEARCH_PAGE          100
 #define SEARCH_MAX           1000
 #define INLINE_SCAN_ENTRIES  256        /* scanned on the event loop; more goes to a thread */

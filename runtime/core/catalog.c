@@ -218,7 +218,10 @@ struct str catalog_write_page(const struct catalog *catalog, enum call_profile p
 {
     const struct catalog_list *list = &catalog->lists[profile][kind];
     uint32_t first = first_behind(list, after), i = first;
+    size_t start = out->n;
     for (; i < list->n && i - first < size; i++) {
+        if (out->n - start + list->v[i].json[revision].n > LIST_BYTES_MAX && i > first)
+            break;
         if (i > first)
             buf_add_char(out, ',');
         buf_add_str(out, list->v[i].json[revision]);

@@ -52,8 +52,8 @@ const struct table *catalog_find_table(const struct catalog *catalog, struct str
                                        struct str name);
 const struct catalog_tool *catalog_find_tool(const struct catalog *catalog, struct str name);
 
-/* Appends the entries behind `after` (STR_NONE: from the first), at most `size`, with commas.
- * Returns the name of the last one if more follow, else STR_NONE. */
+/* Appends the entries behind `after` (STR_NONE: from the first), at most `size` and LIST_BYTES_MAX,
+ * with commas.  * Returns the name of the last one if more follow, else STR_NONE. */
 struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,
                               enum catalog_kind kind, int revision, struct str after, uint32_t size,
                               struct buf *out);

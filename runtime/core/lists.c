@@ -1,7 +1,8 @@
 /* core/lists.c - pages of tools, resources and templates.
  *
  * A cursor holds the name of the last entry sent, so pages stay right when entries come and go
- * between them: what was sent is not sent again, what is left is not skipped.
+ * between them: what was sent is not sent again, what is left is not skipped. A page is bounded in
+ * entries and in bytes.
  */
 #include "core/lists.h"
 

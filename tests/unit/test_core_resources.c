@@ -245,6 +245,56 @@ static void PG_02_resources_come_in_pages(void **state)
     }
 }
 
+/* As many tables as are given, each with a description of so many bytes. */
+static void make_described_tables(struct bench *b, int n, int bytes)
+{
+    struct buf definition = {0};
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "wordy%d", i);
+        buf_clear(&definition);
+        buf_add_lit(&definition, "{\"primaryKey\":\"key\",\"schema\":{\"type\":\"object\","
+                                 "\"properties\":{\"key\":{\"type\":\"string\"}}},"
+                                 "\"description\":\"");
+        for (int k = 0; k < bytes; k++)
+            buf_add_char(&definition, 'd');
+        buf_add_lit(&definition, "\"}");
+        buf_add_char(&definition, '\0');
+        bench_table(b, "shop", name, definition.p);
+    }
+    buf_done(&definition);
+}
+
+/* Follows nextCursor to the end; returns how many resources came, and the largest page. */
+static unsigned walk_list(struct bench *b, unsigned *ret_pages, uint32_t *ret_most)
+{
+    char params[700] = "";
+    unsigned n = 0;
+    *ret_pages = *ret_most = 0;
+    do {
+        ask_method(b, "resources/list", params, "{\"resources\":[{\"uri\":\"*\"},\"...\"]}");
+        for (const char *at = b->body.p; (at = strstr(at, "\"uri\":")); at++)
+            n++;
+        *ret_most = b->body.n > *ret_most ? b->body.n : *ret_most;
+        assert_true(++*ret_pages < 50);
+        const char *cursor = strstr(b->body.p, "\"nextCursor\":\"");
+        if (!cursor)
+            return n;
+        snprintf(params, sizeof params, "{\"cursor\":\"%.*s\"}", (int)strcspn(cursor + 14, "\""),
+                 cursor + 14);
+    } while (true);
+}
+
+static void PG_02_a_page_of_a_list_is_bounded_in_bytes(void **state)
+{
+    unsigned pages;
+    uint32_t most;
+    make_described_tables(*state, 12, LIST_BYTES_MAX / 4);
+    assert_int_equal(walk_list(*state, &pages, &most), 1 + 2 * (2 + 12));
+    assert_int_equal(pages, 4); /* three of them and small ones fit a page */
+    assert_in_range(most, LIST_BYTES_MAX / 2, LIST_BYTES_MAX + 1000);
+}
+
 static void the_operations_profile_shows_no_tables(void **state)
 {
     bench.profile = PROFILE_OPERATIONS;
@@ -296,6 +346,7 @@ int main(void)
         SHOP_TEST(RS_06_a_long_uri_is_refused_without_echo),
         SHOP_TEST(RS_16_uri_is_required_and_a_string),
         cmocka_unit_test(PG_02_resources_come_in_pages),
+        SHOP_TEST(PG_02_a_page_of_a_list_is_bounded_in_bytes),
         SHOP_TEST(the_operations_profile_shows_no_tables),
         SHOP_TEST(every_failing_allocation_is_answered),
     };
