@@ -30,6 +30,8 @@
     X(HTTP_METHOD, -32600, 405, "HTTP method not allowed")              \
     X(BUSY, -32603, 503, "Server is busy")                              \
     X(SESSIONS, -32603, 503, "Too many sessions")                       \
+    X(TIMED_OUT, -32603, 200, "The time limit was exceeded")            \
+    X(CANCELLED, -32600, 200, "Cancelled")                              \
     X(NO_MEMORY, -32603, 500, "Out of memory")                          \
     X(LIMIT, -32600, 400, "A limit was exceeded")                       \
     X(EXISTS, -32602, 200, "Already exists")                            \

@@ -34,6 +34,9 @@
 #define INLINE_ENTRY_NODES   16         /* values or names of a row that count as one more entry */
 #define INLINE_ENTRY_BYTES   256        /* of JSON written that count as one more entry */
 #define SEARCH_BYTES_MAX     (2u << 20) /* of the rows in one page of a search */
+#define SCANS_MAX            4          /* searches on handler threads at once; why: core/scans.h */
+#define SCANS_WAITING_MAX    1000       /* for that */
+#define SCAN_MS_MAX          10000      /* of a search from its start */
 
 #define CATALOG_BYTES_MAX   (256u << 20) /* of a snapshot of all tables and list entries */
 #define TOOL_NAME_BYTES_MAX 120 /* of what a tool is called after its verb (MCP: 128 in all) */

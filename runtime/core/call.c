@@ -30,6 +30,11 @@ void call_free(struct call *call)
     free(call);
 }
 
+bool call_is_orphaned(const struct call *call)
+{
+    return call->batch ? call->batch->orphaned : call->orphaned;
+}
+
 int call_explain(struct call *call, int err, struct str message, struct str data_json)
 {
     call->explanation = message;
@@ -79,7 +84,7 @@ void call_accept(struct call *call, int http_status)
 static bool is_ours(int err)
 {
     return err_rpc_code(err) == err_rpc_code(ERR_INTERNAL) && err != ERR_BUSY &&
-           err != ERR_SESSIONS && err != ERR_NO_MEMORY;
+           err != ERR_SESSIONS && err != ERR_TIMED_OUT && err != ERR_NO_MEMORY;
 }
 
 void call_fail(struct call *call, int err, struct str message, struct str data_json)

@@ -3,7 +3,8 @@
  * A transport (net/http, net/stdio) makes a call with call_new, fills the inbound part, and hands
  * it to core_handle. Core answers exactly once by `finish`, at once or later, always on the loop.
  * If the client went away meanwhile the transport sets `orphaned`; the work goes on (a dropped
- * connection is not a cancellation, MCP 2025-06-18 Transports) and `finish` is still called.
+ * connection is not a cancellation, MCP 2025-06-18 Transports) and `finish` is still called. Only a
+ * long search stops: it changes nothing, and nobody could fetch what it finds.
  * The transport frees the call, with its arena, after it has sent the answer.
  */
 #ifndef TENON_CORE_CALL_H
@@ -51,8 +52,8 @@ struct call {
     struct catalog *catalog; /* the snapshot that this call works by, or NULL */
     struct call *batch;      /* the batch this one is a member of, or NULL */
     struct call *next;
-    uint32_t n_waiting; /* of a batch: members without an answer */
-    bool orphaned;
+    uint32_t n_waiting;            /* of a batch: members without an answer */
+    _Atomic bool orphaned;         /* read by handler threads too */
     bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
     /* what call_explain said about the error to come */
     struct str explanation, explanation_data;
@@ -60,6 +61,8 @@ struct call {
 
 struct call *call_new(struct core *core); /* NULL: no memory */
 void call_free(struct call *call);
+/* Is nobody there any more to take its answer, or that of the batch it is in? Any thread. */
+bool call_is_orphaned(const struct call *call);
 
 /* What a generated handler may return besides 0 and errors: the answer comes later by
  * call_done(call, result) or call_fail(call, err, ...). */

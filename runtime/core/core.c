@@ -16,6 +16,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     core->config = *config;
     core->store = store;
     core->loop = loop;
+    scans_init(&core->scans);
     arena_init(&core->arena, 0);
     int err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)

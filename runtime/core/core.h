@@ -22,6 +22,7 @@ struct core_config {
 /* The store and the loop must outlive the core. */
 int core_new(const struct core_config *config, struct store *store, struct loop *loop,
              struct core **ret);
+/* With no call in flight: drain the loop first, which also ends what waits for its turn. */
 void core_free(struct core *core);
 
 /* Takes the call. Checks in this order: body is JSON-RPC, session header, session, version header,

@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "core/resource_uri.h"
+#include "core/scans.h"
 #include "core/session.h"
 #include "wire/cursor.h"
 
@@ -17,6 +18,7 @@ struct core {
     struct arena arena; /* what lives as long as the core */
     struct resource_uris uris;
     struct catalog *catalog; /* the newest snapshot; NULL before the first use */
+    struct scans scans;
 
     struct session *stdio_session; /* in the arena */
 };

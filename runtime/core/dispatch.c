@@ -231,10 +231,12 @@ static void handle_post(struct core *core, struct call *call)
 
 static void session_ended(struct call *call, int err)
 {
-    if (err < 0)
+    if (err < 0) {
         dispatch_fail(call, err);
-    else
-        call_accept(call, 204);
+        return;
+    }
+    scans_stop_session(&call->core->scans, call->session->record.id);
+    call_accept(call, 204);
 }
 
 static void handle_delete(struct core *core, struct call *call)

@@ -109,8 +109,8 @@ int mcp_on_notifications_initialized(struct call *call,
     return err < 0 ? err : CALL_LATER;
 }
 
-/* No call of today runs long enough to be worth stopping: accepted and ignored, as an unknown id
- * has to be. */
+/* Accepted and ignored, as an unknown id has to be. What may run for long, a search, is not stopped
+ * by it yet: it ends by itself when its page is full or SCAN_MS_MAX is over. */
 int mcp_on_notifications_cancelled(struct call *call,
                                    const struct mcp_cancelled_notification_params *params)
 {

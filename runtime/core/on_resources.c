@@ -178,8 +178,7 @@ static int read_table(struct reading *r)
 {
     struct core *core = r->call->core;
     r->search = (struct search){
-        .store = core->store,
-        .loop = core->loop,
+        .call = r->call,
         .table = r->table,
         .limit = core->config.search_page,
         .done = table_read,

@@ -164,6 +164,18 @@ int table_search_json(struct call *call, struct search *s, struct str *ret)
     return ret->p ? 0 : ERR_NO_MEMORY;
 }
 
+static void fail_by_time(struct run *run)
+{
+    const struct table *t = run->table;
+    struct str key = t->attributes[t->key].name;
+    tool_fail(run->call,
+              arena_printf(&run->call->arena,
+                           "The search was stopped after %d seconds. Narrow it down: name the "
+                           "primary key (" STR_FMT ") in `where`, or ask for fewer rows by a "
+                           "smaller `limit`.",
+                           SCAN_MS_MAX / 1000, STR_ARG(key)));
+}
+
 static void search_done(struct search *s, int err)
 {
     struct run *run = s->ctx;
@@ -171,7 +183,9 @@ static void search_done(struct search *s, int err)
     if (err == 0)
         err = table_search_json(run->call, s, &json);
     buf_done(&s->rows);
-    if (err < 0)
+    if (err == ERR_TIMED_OUT)
+        fail_by_time(run);
+    else if (err < 0)
         fail_by(run, err);
     else
         tool_succeed(run->call, json);
@@ -200,8 +214,7 @@ static int run_search(struct run *run)
     struct core *core = run->call->core;
     const struct tape_node *limit = tape_get(run->args, STR("limit"));
     run->search = (struct search){
-        .store = core->store,
-        .loop = core->loop,
+        .call = run->call,
         .table = run->table,
         .where = tape_get(run->args, STR("where")),
         .limit = limit ? (uint32_t)tape_num(limit) : core->config.search_page,

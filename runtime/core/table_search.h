@@ -1,13 +1,16 @@
 /* core/table_search.h - rows of a table that meet equality conditions, in key order, by pages.
  *
  * A search begins on the loop. If INLINE_SCAN_ENTRIES rows were not enough (a heavy row counts as
- * several) it goes on, from the row where it stopped, on a handler thread. A page ends at `limit`
- * rows or SEARCH_BYTES_MAX bytes; `more` is true only if another row is there, so the last page
- * never promises an empty one.
+ * several) it goes on, from the row where it stopped, on a handler thread, as soon as core/scans.h
+ * lets it. There it looks up every so many rows whether it should still go on: not after
+ * SCAN_MS_MAX, not if the client went away, not if `stop` says so. A page ends at `limit` rows or
+ * SEARCH_BYTES_MAX bytes; `more` is true only if another row is there, so the last page never
+ * promises an empty one.
  */
 #ifndef TENON_CORE_TABLE_SEARCH_H
 #define TENON_CORE_TABLE_SEARCH_H
 
+#include "core/call.h"
 #include "core/loop.h"
 #include "core/store.h"
 #include "core/table.h"
@@ -15,8 +18,7 @@
 struct search {
     struct loop_work work;
     /* set by the caller */
-    struct store *store;
-    struct loop *loop;
+    struct call *call;
     const struct table *table;
     const struct tape_node *where;                /* an object, or NULL */
     uint32_t limit;                               /* rows, at least 1 */
@@ -29,8 +31,12 @@ struct search {
     bool more;
     char last_key[KEY_BYTES_MAX]; /* of the last row in `rows` */
     uint32_t last_key_n;
+    _Atomic int stop; /* an error to end with; core may set it while the search goes on */
     /* its own */
-    uint32_t budget; /* entries that may still be looked at, plus 1; 0: no bound */
+    bool on_thread;
+    uint32_t budget; /* entries that may be looked at before the next check, plus 1; 0: all */
+    int64_t deadline_ms;
+    struct search *next; /* in the list of those that wait */
     char stop_key[KEY_BYTES_MAX];
     uint32_t stop_key_n;
     int err;
@@ -42,5 +48,8 @@ struct search {
  * ERR_NO_MEMORY, what the store says). All memory that `search` points to stays until then. Loop
  * only. */
 int search_start(struct search *search);
+/* 0, or why it should not go on: ERR_TIMED_OUT, ERR_CANCELLED (the client went away), what stands
+ * in `stop`. Any thread. */
+int search_check(const struct search *search);
 
 #endif
