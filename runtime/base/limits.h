@@ -17,6 +17,7 @@
 #define BODY_LIMIT_MAX_BYTES (8u << 20)  /* an operator may set no more: half of an arena */
 #define BATCH_MAX            100         /* messages of a 2025-03-26 batch */
 #define BATCH_BYTES_MAX      (32u << 20) /* of its answers together */
+#define BATCH_TURN_MS        2           /* of a loop turn, for the members of batches */
 #define RPC_ID_BYTES         1024        /* raw text of a request id */
 
 #define SESSION_IDLE_S          1800

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
+#include "core/dispatch.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     core->store = store;
     core->loop = loop;
     scans_init(&core->scans);
+    batches_init(&core->batches);
     arena_init(&core->arena, 0);
     int err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)

@@ -10,6 +10,13 @@
 
 struct catalog;
 
+/* Those with members yet to be run, which core/batch.c does by turns. */
+struct batches {
+    struct loop_post post; /* first, so that a turn finds its way back */
+    struct batch *first, **last;
+    bool posted;
+};
+
 struct core {
     struct core_config config;
     struct store *store;
@@ -19,6 +26,7 @@ struct core {
     struct resource_uris uris;
     struct catalog *catalog; /* the newest snapshot; NULL before the first use */
     struct scans scans;
+    struct batches batches;
 
     struct session *stdio_session; /* in the arena */
 };

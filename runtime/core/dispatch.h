@@ -19,6 +19,7 @@ bool dispatch_is_initialize(const struct rpc_message *message);
 
 /* A batch (2025-03-26): core/batch.c. */
 void batch_handle(struct core *core, struct call *call);
+void batches_init(struct batches *batches);
 
 /* Sends what call->out holds. */
 void call_leave(struct call *call);
