@@ -62,21 +62,26 @@ static inline void *run_work(void *work)
     return NULL;
 }
 
-/* One turn: a piece of work (on a thread of its own), or a post. False: nothing for `wait_s`. */
-static inline bool loop_turn(struct loop *loop, int wait_s)
+/* The first piece of work, on a thread of its own. False: there is none. */
+static inline bool loop_work_turn(struct loop *loop)
 {
     struct loop_work *work = loop->works;
-    if (work) {
-        pthread_t thread;
-        loop->works = work->next;
-        if (!loop->works)
-            loop->last_work = &loop->works;
-        if (pthread_create(&thread, NULL, run_work, work) != 0)
-            abort();
-        pthread_join(thread, NULL);
-        work->done(work);
-        return true;
-    }
+    pthread_t thread;
+    if (!work)
+        return false;
+    loop->works = work->next;
+    if (!loop->works)
+        loop->last_work = &loop->works;
+    if (pthread_create(&thread, NULL, run_work, work) != 0)
+        abort();
+    pthread_join(thread, NULL);
+    work->done(work);
+    return true;
+}
+
+/* One post. False: nothing for `wait_s`. */
+static inline bool loop_post_turn(struct loop *loop, int wait_s)
+{
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += wait_s;
@@ -91,6 +96,12 @@ static inline bool loop_turn(struct loop *loop, int wait_s)
     if (post)
         post->fn(post);
     return post != NULL;
+}
+
+/* One turn of either kind. */
+static inline bool loop_turn(struct loop *loop, int wait_s)
+{
+    return loop_work_turn(loop) || loop_post_turn(loop, wait_s);
 }
 
 /* ---- A bench -------------------------------------------------------------------------------- */
@@ -196,13 +207,20 @@ static inline void fill(struct bench *b, struct call *call, struct str body)
     call->transport = b;
 }
 
-static inline void bench_send(struct bench *b, struct str body)
+/* Does not wait for the answer, before which the call may be looked at if it comes later. */
+static inline struct call *bench_begin(struct bench *b, struct str body)
 {
     struct call *call = call_new(b->core);
     assert_non_null(call);
     fill(b, call, body);
-    b->n_answers = 0;
     core_handle(b->core, call);
+    return call;
+}
+
+static inline void bench_send(struct bench *b, struct str body)
+{
+    b->n_answers = 0;
+    bench_begin(b, body);
     while (b->n_answers == 0)
         if (!loop_turn(&b->loop, 10))
             fail_msg("no answer to " STR_FMT, STR_ARG(body));

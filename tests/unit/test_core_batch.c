@@ -1,5 +1,6 @@
 /* tests/unit/test_core_batch.c - arrays of messages: the checklist's J-30 to J-39 and Q-18. */
 #include "tests/unit/ask.h"
+#include "tests/unit/hand_clock.h"
 
 #define N(a)     (sizeof(a) / sizeof *(a))
 #define REFUSED  "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"*\"}}"
@@ -146,6 +147,84 @@ static void the_answers_of_a_batch_are_bounded(void **state)
     buf_done(&body);
 }
 
+/* ---- Turns of the loop ------------------------------------------------------------------------
+ */
+
+static struct call *begin_pings(struct bench *b, int n)
+{
+    struct buf body = {0};
+    for (int i = 0; i < n; i++)
+        buf_printf(&body, "%s" PING, i ? "," : "[");
+    buf_add_char(&body, ']');
+    struct call *call = bench_begin(b, buf_str(&body));
+    buf_done(&body);
+    return call;
+}
+
+static int count_turns(struct bench *b, int n_pings)
+{
+    int n = 0;
+    b->n_answers = 0;
+    begin_pings(b, n_pings);
+    for (; b->n_answers == 0; n++)
+        assert_true(loop_post_turn(&b->loop, 10));
+    assert_int_equal(b->status, 200);
+    return n;
+}
+
+static void members_take_BATCH_TURN_MS_of_a_turn(void **state)
+{
+    static const struct {
+        int step_ms, n_turns;
+    } cases[] = {{0, 1}, {1, BATCH_MAX / BATCH_TURN_MS}, {BATCH_TURN_MS, BATCH_MAX}, {1000, 100}};
+    bench_connect(*state, "2025-03-26");
+    for (size_t i = 0; i < N(cases); i++) {
+        hand_step_ms = cases[i].step_ms;
+        assert_int_equal(count_turns(*state, BATCH_MAX), cases[i].n_turns);
+    }
+    hand_step_ms = 0;
+}
+
+static void batches_go_round_and_others_pass_them(void **state)
+{
+    struct bench *b = *state;
+    bench_connect(b, "2025-03-26");
+    hand_step_ms = BATCH_TURN_MS;
+    b->n_answers = 0;
+    begin_pings(b, BATCH_MAX);
+    begin_pings(b, 2);
+    for (int i = 0; i < 3; i++)
+        assert_true(loop_post_turn(&b->loop, 10));
+    bench_begin(b, STR(PING));
+    assert_int_equal(b->n_answers, 1);
+    expect(b, 200, PONG, "a ping");
+    assert_true(loop_post_turn(&b->loop, 10));
+    assert_int_equal(b->n_answers, 2);
+    expect(b, 200, "[" PONG "," PONG "]", "the short batch");
+    while (b->n_answers < 3)
+        assert_true(loop_post_turn(&b->loop, 10));
+    assert_null(b->loop.posts);
+    hand_step_ms = 0;
+}
+
+static void a_batch_whose_client_went_away_runs_to_its_end(void **state)
+{
+    struct bench *b = *state;
+    bench_connect(b, "2025-03-26");
+    hand_step_ms = BATCH_TURN_MS;
+    b->n_answers = 0;
+    struct call *batch = bench_begin(
+        b, STR("[" PING "," PING ",{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+               "\"params\":{\"name\":\"create_note\",\"arguments\":{\"key\":\"a\"}}}]"));
+    assert_true(loop_post_turn(&b->loop, 10));
+    batch->orphaned = true;
+    while (b->n_answers == 0)
+        assert_true(loop_post_turn(&b->loop, 10));
+    hand_step_ms = 0;
+    ask_method(b, "tools/call", "{\"name\":\"get_note\",\"arguments\":{\"id\":\"a\"}}",
+               "{\"-\":[\"isError\"]}");
+}
+
 static void C_017_deep_members_are_one_parse_error(void **state)
 {
     bench_connect(*state, "2025-03-26");
@@ -189,6 +268,9 @@ int main(void)
         BENCH_TEST(L_02_a_batch_needs_a_session),
         BENCH_TEST(Q_18_a_batch_has_a_limit),
         SHOP_TEST(the_answers_of_a_batch_are_bounded),
+        BENCH_TEST(members_take_BATCH_TURN_MS_of_a_turn),
+        BENCH_TEST(batches_go_round_and_others_pass_them),
+        SHOP_TEST(a_batch_whose_client_went_away_runs_to_its_end),
         BENCH_TEST(C_017_deep_members_are_one_parse_error),
         SHOP_TEST(every_failing_allocation_is_answered),
     };
