@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/core_state.h"
+#include "core/row_merge.h"
 #include "core/table_search.h"
 #include "wire/json_write.h"
 
@@ -270,28 +271,6 @@ static int run_create(struct run *run)
     return CALL_LATER;
 }
 
-/* The row with the changed attributes in their old places, then the new ones. */
-static int merge(struct run *run, const struct tape_node *row, const struct tape_node *changes,
-                 const struct tape_node **ret)
-{
-    struct tape_builder b;
-    tape_begin(&b, &run->call->arena);
-    tape_open_object(&b);
-    tape_each (row, key, value) {
-        const struct tape_node *changed = tape_get(changes, tape_str(key));
-        tape_add_str(&b, tape_str(key));
-        tape_add_node(&b, changed ? changed : value);
-    }
-    tape_each (changes, name, added) {
-        if (tape_get(row, tape_str(name)))
-            continue;
-        tape_add_str(&b, tape_str(name));
-        tape_add_node(&b, added);
-    }
-    tape_close(&b);
-    return tape_finish(&b, ret);
-}
-
 static int start_update(struct run *run);
 
 static void updated(struct store_write *write, int err)
@@ -314,7 +293,7 @@ static int start_update(struct run *run)
     struct row_fault fault;
     int err = read_row(run, &row);
     if (err == 0)
-        err = merge(run, row.row, changes, &merged);
+        err = row_merge(row.row, changes, &run->call->arena, &merged);
     if (err < 0)
         return err;
     if (table_check_row(run->table, merged, &fault) < 0) {

@@ -300,6 +300,53 @@ static void rows_keep_what_the_schema_does_not_name(void **state)
               "\"\xc3\xa9\\u0001\"]},\"other\":true}}");
 }
 
+static void an_update_keeps_the_order_of_the_row_and_of_what_is_new(void **state)
+{
+    call_tool(*state, "create_note", "{\"m\":1,\"key\":\"k\",\"a\":2,\"z\":3}", "{}");
+    call_tool(*state, "update_note",
+              "{\"id\":\"k\",\"changes\":{\"y\":9,\"z\":[8],\"b\":7,\"m\":{\"n\":6}}}", "{}");
+    assert_non_null(strstr(bench.body.p, "\"structuredContent\":{\"m\":{\"n\":6},\"key\":\"k\","
+                                         "\"a\":2,\"z\":[8],\"y\":9,\"b\":7}"));
+    call_tool(*state, "update_note", "{\"id\":\"k\",\"changes\":{}}", "{}");
+    assert_non_null(strstr(bench.body.p, "\"structuredContent\":{\"m\":{\"n\":6},\"key\":\"k\","
+                                         "\"a\":2,\"z\":[8],\"y\":9,\"b\":7}"));
+}
+
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* If each were looked up among the others this would take several seconds. */
+static void an_update_of_many_attributes_does_not_hold_the_loop(void **state)
+{
+    static const struct {
+        const char *start, *end;
+        char letter;
+    } parts[] = {
+        {"create_note\",\"arguments\":{\"key\":\"k\"", "}}}", 'a'},
+        {"update_note\",\"arguments\":{\"id\":\"k\",\"changes\":{\"text\":\"t\"", "}}}}", 'b'}};
+    struct buf body = {0};
+    for (size_t i = 0; i < N(parts); i++) {
+        buf_clear(&body);
+        buf_printf(&body,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                   "\"%s",
+                   parts[i].start);
+        for (int k = 0; k < 30000; k++)
+            buf_printf(&body, ",\"%c%05d\":0", parts[i].letter, k);
+        buf_printf(&body, "%s", parts[i].end);
+        double start = cpu_s();
+        bench_send(*state, buf_str(&body));
+        assert_true(cpu_s() - start < 1.5);
+        expect(*state, 200, "{\"result\":{\"-\":[\"isError\"]}}", "many attributes");
+    }
+    assert_non_null(strstr(bench.body.p, "\"a29999\":0,\"text\":\"t\",\"b00000\":0"));
+    buf_done(&body);
+}
+
 /* ---- Writers in each other's way ------------------------------------------------------------ */
 
 static unsigned n_finished;
@@ -610,6 +657,8 @@ int main(void)
         SHOP_TEST(TL_07_C_021_failures_inside_a_tool_are_results),
         SHOP_TEST(create_update_delete),
         SHOP_TEST(rows_keep_what_the_schema_does_not_name),
+        SHOP_TEST(an_update_keeps_the_order_of_the_row_and_of_what_is_new),
+        SHOP_TEST(an_update_of_many_attributes_does_not_hold_the_loop),
         SHOP_TEST(updates_at_the_same_time_lose_nothing),
         SHOP_TEST(search_by_equality),
         SHOP_TEST(C_057_search_pages_end),
