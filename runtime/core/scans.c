@@ -31,9 +31,11 @@ static struct search *take_first(struct scans *scans)
 
 static int begin(struct scans *scans, struct search *search)
 {
-    int err = loop_offload(search->call->core->loop, &search->work);
-    if (err == 0)
-        scans->running[scans->n_running++] = search;
+    struct loop *loop = search->call->core->loop;
+    scans->running[scans->n_running++] = search;
+    int err = loop_offload(loop, &search->work);
+    if (err < 0)
+        scans->n_running--;
     return err;
 }
 
