@@ -118,9 +118,14 @@ void call_finish_written(struct call *call)
     call_leave(call);
 }
 
+int call_write(struct call *call, const void *result)
+{
+    return wire_write(call->row->result, result, call_open_result(call));
+}
+
 void call_done(struct call *call, const void *result)
 {
-    int err = wire_write(call->row->result, result, call_open_result(call));
+    int err = call_write(call, result);
     if (err < 0)
         call_fail(call, err, STR_NONE, STR_NONE);
     else

@@ -76,6 +76,9 @@ struct buf *call_open_result(struct call *call);
 /* For handlers that returned CALL_LATER. On the loop, once. `result` is the struct that the
  * method's result table writes. */
 void call_done(struct call *call, const void *result);
+/* Its first half: writes the answer, which call_finish_written then sends. Also on a handler
+ * thread, as long as nobody else has the call. 0, or an error for call_fail. */
+int call_write(struct call *call, const void *result);
 /* Answers with a JSON-RPC error: code and text from `err` unless message says better; data_json
  * raw or STR_NONE. */
 void call_fail(struct call *call, int err, struct str message, struct str data_json);

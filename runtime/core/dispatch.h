@@ -23,7 +23,7 @@ void batches_init(struct batches *batches);
 
 /* Sends what call->out holds. */
 void call_leave(struct call *call);
-/* After call_open_result: closes the answer and sends it. */
+/* After call_open_result or call_write: closes the answer and sends it. */
 void call_finish_written(struct call *call);
 
 #endif

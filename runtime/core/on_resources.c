@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "core/capability.h"
 #include "core/core_state.h"
+#include "core/dispatch.h"
 #include "core/lists.h"
 #include "core/table_run.h"
 #include "core/table_search.h"
@@ -57,24 +58,29 @@ static int explain_absent(struct reading *r)
     return call_explain(r->call, ERR_NOT_FOUND, STR_NONE, json);
 }
 
-/* The text comes from a buffer, which is freed. */
-static int answer(struct reading *r, struct buf *text)
+static int write_contents(struct reading *r, struct str text)
 {
     struct mcp_resource_contents contents = {0};
     struct mcp_read_resource_result result = {0};
-    int err = text->failed ? ERR_NO_MEMORY : CALL_LATER;
-    if (err == CALL_LATER) {
-        contents.kind = MCP_KIND_TEXT_RESOURCE_CONTENTS;
-        MCP_SET(&contents, uri, r->uri);
-        MCP_SET(&contents, mime_type, STR("application/json"));
-        MCP_SET(&contents, text, buf_str(text));
-        result.contents.v = &contents;
-        result.contents.n = 1;
-        result.has_contents = 1;
-        call_done(r->call, &result);
-    }
+    contents.kind = MCP_KIND_TEXT_RESOURCE_CONTENTS;
+    MCP_SET(&contents, uri, r->uri);
+    MCP_SET(&contents, mime_type, STR("application/json"));
+    MCP_SET(&contents, text, text);
+    result.contents.v = &contents;
+    result.contents.n = 1;
+    result.has_contents = 1;
+    return call_write(r->call, &result);
+}
+
+/* The text comes from a buffer, which is freed. */
+static int answer(struct reading *r, struct buf *text)
+{
+    int err = text->failed ? ERR_NO_MEMORY : write_contents(r, buf_str(text));
     buf_done(text);
-    return err;
+    if (err < 0)
+        return err;
+    call_finish_written(r->call);
+    return CALL_LATER;
 }
 
 static int read_about(struct reading *r)
@@ -157,21 +163,22 @@ static int read_row(struct reading *r)
     return err < 0 ? err : answer(r, &text);
 }
 
+static int table_found(struct search *s)
+{
+    struct reading *r = s->ctx;
+    struct str json;
+    int err = table_search_json(r->call, s, &json);
+    return err < 0 ? err : write_contents(r, json);
+}
+
 static void table_read(struct search *s, int err)
 {
     struct reading *r = s->ctx;
-    struct buf text = {0};
-    struct str json;
-    if (err == 0)
-        err = table_search_json(r->call, s, &json);
     buf_done(&s->rows);
-    if (err < 0) {
+    if (err < 0)
         call_fail(r->call, err, STR_NONE, STR_NONE);
-        return;
-    }
-    buf_add_str(&text, json);
-    if (answer(r, &text) < 0)
-        call_fail(r->call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
+    else
+        call_finish_written(r->call);
 }
 
 static int read_table(struct reading *r)
@@ -181,6 +188,7 @@ static int read_table(struct reading *r)
         .call = r->call,
         .table = r->table,
         .limit = core->config.search_page,
+        .found = table_found,
         .done = table_read,
         .ctx = r,
     };

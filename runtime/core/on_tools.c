@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "core/catalog.h"
+#include "core/dispatch.h"
 #include "core/lists.h"
 #include "core/table_run.h"
 #include "generated/methods.h"
@@ -23,14 +24,12 @@ int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_para
 
 /* ---- Results -------------------------------------------------------------------------------- */
 
-static void answer(struct call *call, struct str text, bool failed)
+static int write_result(struct call *call, struct str text, bool failed)
 {
     struct mcp_content_block block = {0};
     struct mcp_call_tool_result result = {0};
-    if (!text.p) {
-        call_fail(call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
-        return;
-    }
+    if (!text.p)
+        return ERR_NO_MEMORY;
     block.kind = MCP_KIND_TEXT_CONTENT;
     MCP_SET(&block, text, text);
     result.content.v = &block;
@@ -40,7 +39,21 @@ static void answer(struct call *call, struct str text, bool failed)
         MCP_SET(&result, is_error, true);
     else
         MCP_SET(&result, structured_content, text);
-    call_done(call, &result);
+    return call_write(call, &result);
+}
+
+static void answer(struct call *call, struct str text, bool failed)
+{
+    int err = write_result(call, text, failed);
+    if (err < 0)
+        call_fail(call, err, STR_NONE, STR_NONE);
+    else
+        call_finish_written(call);
+}
+
+int tool_write(struct call *call, struct str json)
+{
+    return write_result(call, json, false);
 }
 
 void tool_succeed(struct call *call, struct str json)

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/core_state.h"
+#include "core/dispatch.h"
 #include "core/row_merge.h"
 #include "core/table_search.h"
 #include "wire/json_write.h"
@@ -177,19 +178,24 @@ static void fail_by_time(struct run *run)
                            SCAN_MS_MAX / 1000, STR_ARG(key)));
 }
 
-static void search_done(struct search *s, int err)
+static int search_found(struct search *s)
 {
     struct run *run = s->ctx;
     struct str json;
-    if (err == 0)
-        err = table_search_json(run->call, s, &json);
+    int err = table_search_json(run->call, s, &json);
+    return err < 0 ? err : tool_write(run->call, json);
+}
+
+static void search_done(struct search *s, int err)
+{
+    struct run *run = s->ctx;
     buf_done(&s->rows);
     if (err == ERR_TIMED_OUT)
         fail_by_time(run);
     else if (err < 0)
         fail_by(run, err);
     else
-        tool_succeed(run->call, json);
+        call_finish_written(run->call);
 }
 
 static int take_cursor(struct run *run)
@@ -219,6 +225,7 @@ static int run_search(struct run *run)
         .table = run->table,
         .where = tape_get(run->args, STR("where")),
         .limit = limit ? (uint32_t)tape_num(limit) : core->config.search_page,
+        .found = search_found,
         .done = search_done,
         .ctx = run,
     };

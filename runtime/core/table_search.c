@@ -98,7 +98,7 @@ static void go_on(struct loop_work *work)
     s->budget = INLINE_SCAN_ENTRIES + 1;
     if (err == 0)
         err = scan(s, &rest);
-    s->err = err < 0 ? err : 0;
+    s->err = err < 0 ? err : s->found(s);
 }
 
 /* A condition on the primary key leaves one row at most. */
@@ -127,13 +127,11 @@ int search_start(struct search *s)
     struct str key_name = s->table->attributes[s->table->key].name;
     const struct tape_node *key_value = s->where ? tape_get(s->where, key_name) : NULL;
     struct store_range range = {.from = s->after, .after = true};
-    if (key_value)
-        return look_up(s, key_value);
     s->deadline_ms = clock_mono_ms() + SCAN_MS_MAX;
     s->budget = INLINE_SCAN_ENTRIES + 1;
-    int err = scan(s, &range);
+    int err = key_value ? look_up(s, key_value) : scan(s, &range);
     if (err != STOP_BUDGET)
-        return err < 0 ? err : 0;
+        return err < 0 ? err : s->found(s);
     s->work.run = go_on;
     err = scans_add(&s->call->core->scans, s);
     return err < 0 ? err : SEARCH_LATER;

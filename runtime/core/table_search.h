@@ -5,7 +5,8 @@
  * lets it. There it looks up every so many rows whether it should still go on: not after
  * SCAN_MS_MAX, not if the client went away, not if `stop` says so. A page ends at `limit` rows or
  * SEARCH_BYTES_MAX bytes; `more` is true only if another row is there, so the last page never
- * promises an empty one.
+ * promises an empty one. `found` is called where the search ended, on the loop or on that thread: a
+ * large answer takes longer to be written than its rows to be found.
  */
 #ifndef TENON_CORE_TABLE_SEARCH_H
 #define TENON_CORE_TABLE_SEARCH_H
@@ -20,9 +21,10 @@ struct search {
     /* set by the caller */
     struct call *call;
     const struct table *table;
-    const struct tape_node *where;                /* an object, or NULL */
-    uint32_t limit;                               /* rows, at least 1 */
-    struct str after;                             /* encoded key; STR_NONE: from the start */
+    const struct tape_node *where;       /* an object, or NULL */
+    uint32_t limit;                      /* rows, at least 1 */
+    struct str after;                    /* encoded key; STR_NONE: from the start */
+    int (*found)(struct search *search); /* the rows are there, to be written into the call */
     void (*done)(struct search *search, int err); /* on the loop, when SEARCH_LATER was returned */
     void *ctx;
     /* the answer */
@@ -44,9 +46,9 @@ struct search {
 
 #define SEARCH_LATER 1
 
-/* 0: the answer is there. SEARCH_LATER: `done` will be called. Else an error (ERR_BUSY,
- * ERR_NO_MEMORY, what the store says). All memory that `search` points to stays until then. Loop
- * only. */
+/* 0: the answer is there, and `found` was called. SEARCH_LATER: `done` will be called. Else an
+ * error (ERR_BUSY, ERR_NO_MEMORY, what the store or `found` says). All memory that `search` points
+ * to stays until then. Loop only. */
 int search_start(struct search *search);
 /* 0, or why it should not go on: ERR_TIMED_OUT, ERR_CANCELLED (the client went away), what stands
  * in `stop`. Any thread. */

@@ -148,6 +148,19 @@ static void a_thread_pool_that_is_full_refuses_those_that_wait(void **state)
     finish_all(b, SCANS_MAX + 2);
 }
 
+static void the_answer_of_a_long_search_is_written_on_its_thread(void **state)
+{
+    struct bench *b = *state;
+    b->n_answers = 0;
+    struct call *call = begin_search(b, 1);
+    struct loop_work *work = b->loop.works;
+    assert_int_equal(call->out.body.n, 0);
+    work->run(work); /* once more will do no harm: its thread finds the same */
+    assert_true(call->out.body.n > 0);
+    finish_all(b, 1);
+    expect(b, 200, "{\"id\":1,\"result\":{\"content\":\"*\"}}", "a search");
+}
+
 /* ---- What ends them ------------------------------------------------------------------------- */
 
 static void a_search_past_SCAN_MS_MAX_is_told_what_to_do(void **state)
@@ -295,6 +308,7 @@ int main(void)
         LONG_TEST(short_requests_pass_those_that_wait),
         LONG_TEST(beyond_SCANS_WAITING_MAX_the_server_is_busy),
         LONG_TEST(a_thread_pool_that_is_full_refuses_those_that_wait),
+        LONG_TEST(the_answer_of_a_long_search_is_written_on_its_thread),
         LONG_TEST(a_search_past_SCAN_MS_MAX_is_told_what_to_do),
         LONG_TEST(a_search_within_SCAN_MS_MAX_comes_to_its_end),
         LONG_TEST(a_search_that_only_waited_for_SCAN_MS_MAX_is_refused_as_busy),
