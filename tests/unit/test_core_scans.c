@@ -185,13 +185,26 @@ static void a_search_within_SCAN_MS_MAX_comes_to_its_end(void **state)
     assert_int_equal(n_clock_asked, 3);
 }
 
+static unsigned n_busy;
+
+static void count_busy(struct call *call)
+{
+    struct bench *b = call->transport;
+    take_answer(call);
+    n_busy += strstr(b->body.p, "Server is busy") != NULL;
+}
+
 static void a_search_that_only_waited_for_SCAN_MS_MAX_is_refused_as_busy(void **state)
 {
     struct bench *b = *state;
-    begin_searches(b, SCANS_MAX + 2);
+    n_busy = 0;
+    begin_searches(b, SCANS_MAX);
+    begin_search(b, SCANS_MAX)->finish = count_busy;
+    begin_search(b, SCANS_MAX + 1)->finish = count_busy;
     clock_advance_ms(SCAN_MS_MAX);
     assert_true(loop_work_turn(&b->loop));
     assert_int_equal(b->n_answers, 3);
+    assert_int_equal(n_busy, 2);
     assert_answered(b, "The search was stopped after"); /* who ran is told last */
     assert_int_equal(count_works(&b->loop), SCANS_MAX - 1);
     finish_all(b, SCANS_MAX + 2);
