@@ -41,6 +41,7 @@
 #include <unistd.h>
 
 #define OUT_KEPT_BYTES (256u << 10) /* of the write buffer between replies */
+#define FULL_SAID_MS   10000        /* between two lines in the log */
 
 /* What a connection waits for: one queue of deadlines each. */
 enum wait { WAIT_HEAD, WAIT_BODY, WAIT_REST, WAIT_SEND, WAIT_LINGER, WAIT_SETTLE, N_WAITS };
@@ -71,6 +72,7 @@ struct fence {
     unsigned n_conns, n_listeners;
     bool stopping;
     int64_t stop_at_ms;
+    int64_t quiet_until_ms;    /* about too many connections */
     struct head_reader reader; /* its head: of the request being judged */
     struct buf out;            /* the reply being written, behind LWS_PRE */
 };
@@ -118,9 +120,43 @@ static void free_conn(struct conn *conn)
     free(conn);
 }
 
+/* One more than CONNS_MAX gets its 503 at once, without a connection of ours: those that are served
+ * stay served, the client knows, and its next try may meet another worker. Leaving it in the
+ * backlog instead would let it wait for nobody knows whom. What it has sent already is read first,
+ * since closing over it would send a reset that can overtake the answer. */
+static void turn_away(int fd)
+{
+    struct buf body = {0}, reply = {0};
+    char dropped[4096];
+    reply_write_error(&body, ERR_BUSY);
+    reply_write(&reply, &(struct reply){.status = 503, .close = true, .body = buf_str(&body)});
+    if (!body.failed && !reply.failed && send(fd, reply.p, reply.n, MSG_NOSIGNAL) > 0)
+        for (int i = 0; i < 4 && recv(fd, dropped, sizeof dropped, 0) > 0; i++)
+            continue;
+    buf_done(&body);
+    buf_done(&reply);
+    close(fd);
+}
+
+/* True at most once in FULL_SAID_MS. */
+static bool is_full_news(struct fence *fence)
+{
+    int64_t now_ms = loop_now_ms(fence->loop);
+    if (now_ms < fence->quiet_until_ms)
+        return false;
+    fence->quiet_until_ms = now_ms + FULL_SAID_MS;
+    return true;
+}
+
 static void on_accepted(void *ctx, int fd, const struct net_address *address)
 {
     struct fence *fence = ctx;
+    if (fence->n_conns >= fence->config->conns_max) {
+        if (is_full_news(fence))
+            log_warn("%u connections are open: more are turned away", fence->n_conns);
+        turn_away(fd);
+        return;
+    }
     struct conn *conn = calloc(1, sizeof *conn);
     if (!conn) {
         close(fd);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -33,6 +34,18 @@ int process_next_signal(int fd)
 {
     struct signalfd_siginfo info;
     return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+uint32_t process_raise_fd_limit(void)
+{
+    const rlim_t wanted = CONNS_MAX + FDS_RESERVED;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return CONNS_MAX;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    rlim_t reserved = limit.rlim_cur > 2 * FDS_RESERVED ? FDS_RESERVED : limit.rlim_cur / 2;
+    return (uint32_t)(limit.rlim_cur - reserved);
 }
 
 void child_set_name(const char *name)

@@ -40,6 +40,11 @@ int process_signal_fd(const int *signals);
 /* The next signal waiting on the fd, or 0. */
 int process_next_signal(int fd);
 
+/* Raises the limit of open descriptors as far as CONNS_MAX connections need it (libwebsockets sizes
+ * its tables by the limit, so no further). How many connections it allows. Inherited by children.
+ */
+uint32_t process_raise_fd_limit(void);
+
 /* For the log and for ps: "worker 1" runs as "tenon worker 1". Copied. */
 void child_set_name(const char *name);
 void child_is_ready(const struct child *child);

@@ -70,6 +70,8 @@ void reply_write(struct buf *out, const struct reply *reply)
         write_text_header(out, "Allow", str_of(reply->allow));
     if (reply->allowed_origin.p)
         write_cors(out, reply);
+    if (reply->status == 503)
+        buf_add_lit(out, "Retry-After: 1\r\n");
     if (reply->close)
         buf_add_lit(out, "Connection: close\r\n");
     buf_add_lit(out, "\r\n");

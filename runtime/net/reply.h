@@ -17,7 +17,7 @@ struct reply {
     struct str body;           /* JSON; empty: none, and no Content-Type */
 };
 
-/* Appends it to `out` (check out->failed). */
+/* Appends it to `out`; a 503 says when to try again (check out->failed). */
 void reply_write(struct buf *out, const struct reply *reply);
 /* The JSON-RPC error object for an error found before the message was read: its id is null. */
 void reply_write_error(struct buf *out, int err);

@@ -33,8 +33,9 @@ struct net_config {
     uint32_t n_hosts;
     bool allow_client_delete;
     bool allow_public; /* else only loopback addresses may be bound */
-    /* Tests shorten these. */
-    int64_t keepalive_ms;     /* [HTTP_KEEPALIVE_MS] idle connection */
+    /* Tests lower these. */
+    uint32_t conns_max;   /* [CONNS_MAX, or less if the limit of descriptors is low] per worker */
+    int64_t keepalive_ms; /* [HTTP_KEEPALIVE_MS] idle connection */
     int64_t head_deadline_ms; /* [HTTP_HEAD_DEADLINE_MS] from the first byte to the last header */
     int64_t
         body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */

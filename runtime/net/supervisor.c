@@ -383,6 +383,9 @@ static int fill_config(struct supervisor *s, const struct net_config *config)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     DEFAULT(c->n_workers, cores > 0 ? (uint32_t)cores : 1);
     DEFAULT(c->body_limit_bytes, BODY_LIMIT_BYTES);
+    uint32_t conns_room = process_raise_fd_limit();
+    if (!c->conns_max || c->conns_max > conns_room)
+        c->conns_max = conns_room;
     DEFAULT(c->keepalive_ms, HTTP_KEEPALIVE_MS);
     DEFAULT(c->head_deadline_ms, HTTP_HEAD_DEADLINE_MS);
     DEFAULT(c->body_deadline_ms, HTTP_BODY_DEADLINE_MS);

@@ -13,11 +13,9 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define ORPHAN_GRACE_MS  500
-#define FDS_MAX          65536
 #define HEAP_KEPT_BYTES  (16 << 20)
 #define HEAP_LARGE_BYTES (512 << 10) /* goes back to the system when freed */
 
@@ -110,23 +108,12 @@ static void keep_heap(void)
     mallopt(M_MMAP_THRESHOLD, HEAP_LARGE_BYTES);
 }
 
-/* Many clients, many descriptors; libwebsockets sizes its tables by the limit, hence the cap. */
-static void raise_fd_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    limit.rlim_cur = limit.rlim_max < FDS_MAX ? limit.rlim_max : FDS_MAX;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int worker_main(const struct child *child)
 {
     char name[32];
     struct worker w = {.child = child};
     snprintf(name, sizeof name, "worker %u", child->slot);
     child_set_name(name);
-    raise_fd_limit();
     keep_heap();
     int err = start(&w);
     if (err < 0) {
