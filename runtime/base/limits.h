@@ -61,8 +61,9 @@
 #define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX         64
 
-#define CONNS_MAX    8192 /* open HTTP connections of a worker; the next is turned away by 503 */
-#define FDS_RESERVED 256  /* descriptors of a worker that are not for connections */
+#define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
+#define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
+#define FDS_RESERVED        256          /* descriptors of a worker that are not for connections */
 
 #define HTTP_HEADER_BYTES     (16u << 10)
 #define HTTP_BODY_DEADLINE_MS 30000

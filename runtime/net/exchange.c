@@ -3,7 +3,9 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "net/reply.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,21 +13,39 @@
 struct link {
     struct calls *calls;
     struct exchange *exchange; /* NULL: the client went away */
+    struct share share;        /* of its body and its answer */
 };
 
-struct calls *calls_new(struct core *core, size_t body_limit,
+struct calls *calls_new(struct core *core, size_t body_limit, size_t bytes_max,
                         void (*answered)(struct exchange *exchange))
 {
     struct calls *calls = calloc(1, sizeof *calls);
     if (calls)
-        *calls = (struct calls){.core = core, .body_limit = body_limit, .answered = answered};
+        *calls = (struct calls){.core = core,
+                                .body_limit = body_limit,
+                                .budget.max_bytes = bytes_max,
+                                .answered = answered};
     return calls;
+}
+
+static struct share *share_of(const struct call *call)
+{
+    return &((struct link *)call->transport)->share;
+}
+
+static void give_up(struct call *call)
+{
+    if (call->transport)
+        share_return(share_of(call));
+    call_free(call);
 }
 
 static void free_if_over(struct calls *calls)
 {
-    if (calls->closed && !calls->n_running)
-        free(calls);
+    if (!calls->closed || calls->n_running)
+        return;
+    assert(!calls->budget.used_bytes);
+    free(calls);
 }
 
 void calls_close(struct calls *calls)
@@ -44,10 +64,11 @@ static void finish(struct call *call)
     calls->n_running--;
     if (x) {
         x->running = false;
+        share_add(&link->share, call->out.body.n);
         calls->answered(x);
         return;
     }
-    call_free(call);
+    give_up(call);
     free_if_over(calls);
 }
 
@@ -65,7 +86,7 @@ static bool fill_call(struct exchange *x, const struct http_head *head,
     struct link *link = arena_alloc(&call->arena, sizeof *link);
     if (!link)
         return false;
-    *link = (struct link){x->calls, x};
+    *link = (struct link){x->calls, x, {.budget = &x->calls->budget}};
     call->transport = link;
     call->finish = finish;
     call->in = (struct call_inbound){
@@ -90,6 +111,8 @@ int exchange_begin(struct exchange *x, const struct http_head *head, const struc
         x->raw.limit = x->calls->body_limit;
         return 0;
     }
+    if (!share_resize(share_of(x->call), plan->body_bytes))
+        return ERR_BUSY;
     x->body_bytes = plan->body_bytes;
     x->body = arena_alloc(&x->call->arena, x->body_bytes + JSON_PADDING_BYTES);
     return x->body ? 0 : ERR_NO_MEMORY;
@@ -104,16 +127,25 @@ static int end_chunked(struct exchange *x)
     if (x->body_n)
         memcpy(x->body, x->raw.p, x->body_n);
     buf_done(&x->raw);
+    share_resize(share_of(x->call), x->body_n);
     return 1;
+}
+
+static int add_chunked(struct exchange *x, struct str piece)
+{
+    uint32_t used;
+    int done = chunked_feed(&x->chunked, piece, &x->raw, &used);
+    if (done < 0)
+        return done;
+    if (!share_resize(share_of(x->call), x->raw.cap))
+        return ERR_BUSY;
+    return done ? end_chunked(x) : 0;
 }
 
 int exchange_body(struct exchange *x, struct str piece)
 {
-    uint32_t used;
-    if (x->is_chunked) {
-        int done = chunked_feed(&x->chunked, piece, &x->raw, &used);
-        return done > 0 ? end_chunked(x) : done;
-    }
+    if (x->is_chunked)
+        return add_chunked(x, piece);
     if (piece.n > x->body_bytes - x->body_n)
         return ERR_BAD_FRAMING; /* more than was announced: a fault of the HTTP library */
     if (piece.n)
@@ -127,8 +159,19 @@ bool exchange_is_whole(const struct exchange *x)
     return !x->is_chunked && x->body_n == x->body_bytes;
 }
 
+static void answer_busy(struct exchange *x)
+{
+    x->call->out.http_status = err_http_status(ERR_BUSY);
+    reply_write_error(&x->call->out.body, ERR_BUSY);
+    x->calls->answered(x);
+}
+
 void exchange_run(struct exchange *x)
 {
+    if (budget_is_over(&x->calls->budget)) {
+        answer_busy(x);
+        return;
+    }
     memset(x->body + x->body_n, 0, JSON_PADDING_BYTES);
     x->call->in.body = (struct str){x->body, (uint32_t)x->body_n};
     x->running = true;
@@ -142,7 +185,7 @@ void exchange_end(struct exchange *x)
         x->call->orphaned = true;
         ((struct link *)x->call->transport)->exchange = NULL;
     } else if (x->call) {
-        call_free(x->call);
+        give_up(x->call);
     }
     buf_done(&x->raw);
     *x = (struct exchange){.calls = x->calls};

@@ -7,6 +7,7 @@
 #ifndef TENON_NET_EXCHANGE_H
 #define TENON_NET_EXCHANGE_H
 
+#include "net/budget.h"
 #include "net/chunked.h"
 #include "net/head.h"
 
@@ -16,13 +17,14 @@ struct exchange;
 struct calls {
     struct core *core;
     size_t body_limit;
+    struct budget budget;                        /* of bodies and unsent replies */
     void (*answered)(struct exchange *exchange); /* core has finished its call */
     unsigned n_running;                          /* orphans too */
     bool closed;                                 /* goes away with the last orphan */
 };
 
 /* NULL: no memory. */
-struct calls *calls_new(struct core *core, size_t body_limit,
+struct calls *calls_new(struct core *core, size_t body_limit, size_t bytes_max,
                         void (*answered)(struct exchange *exchange));
 void calls_close(struct calls *calls);
 
@@ -39,14 +41,16 @@ struct exchange {
     struct str allowed_origin; /* of the plan, copied */
 };
 
-/* Makes the call from an accepted head. 0 or ERR_NO_MEMORY. */
+/* Makes the call from an accepted head. 0, ERR_BUSY (no budget left), or
+ * ERR_NO_MEMORY. */
 int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan);
 /* A piece of the body. 0: go on; 1: a chunked body is complete; ERR_BAD_FRAMING, ERR_TOO_LARGE,
- * ERR_NO_MEMORY. */
+ * ERR_BUSY, ERR_NO_MEMORY. */
 int exchange_body(struct exchange *x, struct str piece);
 /* A body of known length has come completely. */
 bool exchange_is_whole(const struct exchange *x);
-/* Hands the call to core, which may answer before this returns. */
+/* Hands the call to core, which may answer before this returns. When the budget is used up by
+ * replies, it is answered as busy instead. */
 void exchange_run(struct exchange *x);
 /* Frees the call, or leaves it to core as an orphan; ready for the next. */
 void exchange_end(struct exchange *x);

@@ -58,7 +58,8 @@ struct conn {
     bool last; /* closes after this reply */
     struct http_plan plan;
     size_t discarded;
-    uint64_t acked; /* bytes that the reader had taken at the last look */
+    struct share unsent; /* of a reply that the reader has not taken yet */
+    uint64_t acked;      /* bytes that the reader had taken at the last look */
 };
 
 struct fence {
@@ -115,6 +116,7 @@ static void on_send_deadline(struct deadline *deadline)
 static void free_conn(struct conn *conn)
 {
     exchange_end(&conn->exchange);
+    share_return(&conn->unsent);
     deadline_clear(&conn->deadline);
     conn->fence->n_conns--;
     free(conn);
@@ -162,7 +164,10 @@ static void on_accepted(void *ctx, int fd, const struct net_address *address)
         close(fd);
         return;
     }
-    *conn = (struct conn){.exchange.calls = fence->calls, .fence = fence, .address = address};
+    *conn = (struct conn){.exchange.calls = fence->calls,
+                          .unsent.budget = &fence->calls->budget,
+                          .fence = fence,
+                          .address = address};
     conn->wsi = lws_adopt_socket_vhost(fence->vhost, fd);
     if (!conn->wsi) {
         free(conn);
@@ -390,6 +395,7 @@ static int on_drop(struct conn *conn, void *in, size_t len)
     (void)len;
     if (conn->phase == SENDING) {
         conn->phase = RESTING;
+        share_return(&conn->unsent);
         wait_for(conn, WAIT_SETTLE);
     }
     return 0;
@@ -426,6 +432,8 @@ static int send_answer(struct conn *conn)
     };
     conn->phase = SENDING;
     int failed = write_reply(conn, &reply);
+    if (lws_partial_buffered(conn->wsi)) /* it has a copy */
+        share_add(&conn->unsent, answer->body.n);
     exchange_end(&conn->exchange);
     return failed;
 }
@@ -614,7 +622,8 @@ int fence_open(const struct net_config *config, struct loop *loop, struct core *
         return ERR_NO_MEMORY;
     *fence = (struct fence){.config = config, .loop = loop};
     set_deadlines(fence);
-    fence->calls = calls_new(core, config->body_limit_bytes, on_answered);
+    fence->calls =
+        calls_new(core, config->body_limit_bytes, config->bytes_in_flight_max, on_answered);
     fence->listeners = calloc(config->n_listen, sizeof *fence->listeners);
     int err = fence->calls && fence->listeners ? head_reader_init(&fence->reader) : ERR_NO_MEMORY;
     if (!err)

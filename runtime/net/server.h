@@ -34,9 +34,10 @@ struct net_config {
     bool allow_client_delete;
     bool allow_public; /* else only loopback addresses may be bound */
     /* Tests lower these. */
-    uint32_t conns_max;   /* [CONNS_MAX, or less if the limit of descriptors is low] per worker */
-    int64_t keepalive_ms; /* [HTTP_KEEPALIVE_MS] idle connection */
-    int64_t head_deadline_ms; /* [HTTP_HEAD_DEADLINE_MS] from the first byte to the last header */
+    uint32_t conns_max; /* [CONNS_MAX, or less if the limit of descriptors is low] per worker */
+    size_t bytes_in_flight_max; /* [BYTES_IN_FLIGHT_MAX] per worker */
+    int64_t keepalive_ms;       /* [HTTP_KEEPALIVE_MS] idle connection */
+    int64_t head_deadline_ms;   /* [HTTP_HEAD_DEADLINE_MS] from the first byte to the last header */
     int64_t
         body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */
     int64_t stall_ms;      /* [WORKER_STALL_MS] a loop that stands still this long is killed */

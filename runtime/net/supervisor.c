@@ -386,6 +386,7 @@ static int fill_config(struct supervisor *s, const struct net_config *config)
     uint32_t conns_room = process_raise_fd_limit();
     if (!c->conns_max || c->conns_max > conns_room)
         c->conns_max = conns_room;
+    DEFAULT(c->bytes_in_flight_max, BYTES_IN_FLIGHT_MAX);
     DEFAULT(c->keepalive_ms, HTTP_KEEPALIVE_MS);
     DEFAULT(c->head_deadline_ms, HTTP_HEAD_DEADLINE_MS);
     DEFAULT(c->body_deadline_ms, HTTP_BODY_DEADLINE_MS);

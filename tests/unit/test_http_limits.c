@@ -62,10 +62,180 @@ static void conns_max_turns_the_next_away_and_serves_the_others(void **state)
     rig_stop(&rig);
 }
 
+/* ---- Bytes in flight --------------------------------------------------------------------------*/
+
+#define BUDGET 100000 /* and the largest body: it fits only when nothing else is held */
+
+static void start_with_budget(void)
+{
+    struct net_config config = rig_config();
+    config.body_limit_bytes = config.bytes_in_flight_max = BUDGET;
+    start(config);
+}
+
+/* Announces n bytes and sends nothing of them. */
+static int announce(size_t n)
+{
+    char text[512];
+    int fd = rig_connect(&rig);
+    snprintf(text, sizeof text, RIG_HEAD "Content-Length: %zu\r\n\r\n", n);
+    rig_send(fd, text);
+    return fd;
+}
+
+/* What was sent before has been read: a request that takes nothing of the budget was answered. */
+static void settle(void)
+{
+    int fd = rig_connect(&rig);
+    struct answer a = rig_post(fd, "", "");
+    assert_int_equal(a.status, 200);
+    answer_done(&a);
+    close(fd);
+}
+
+static struct answer post_filled(int fd, size_t n, const char *last)
+{
+    char *body = malloc(n);
+    memset(body, ' ', n);
+    memcpy(body + n - strlen(last), last, strlen(last));
+    rig_send_n(fd, body, n);
+    free(body);
+    return rig_read(fd);
+}
+
+/* A body that needs the whole budget is served: soon, since the server may not have seen yet that
+ * another connection is gone. */
+static void assert_nothing_is_held(void)
+{
+    struct answer a = {0};
+    for (int i = 0; i < 1000 && a.status != 200; i++) {
+        answer_done(&a);
+        int fd = announce(BUDGET);
+        a = post_filled(fd, BUDGET, "1");
+        close(fd);
+    }
+    assert_int_equal(a.status, 200);
+    answer_done(&a);
+}
+
+static void bytes_in_flight_of_announced_bodies(void **state)
+{
+    (void)state;
+    start_with_budget();
+    int one = announce(60000);
+    int two = announce(40000);
+    rig_send(one, "x");
+    settle();
+    int three = announce(1);
+    assert_busy(rig_read(three));
+    assert_true(rig_is_closed(three));
+    close(three);
+    struct answer a = post_filled(two, 40000, "1"); /* those that came in time are served */
+    assert_int_equal(a.status, 200);
+    answer_done(&a);
+    a = rig_post(two, "", "1");
+    assert_int_equal(a.status, 200);
+    answer_done(&a);
+    close(one);
+    close(two);
+    assert_nothing_is_held();
+    rig_stop(&rig);
+}
+
+static void bytes_in_flight_of_chunked_bodies(void **state)
+{
+    (void)state;
+    start_with_budget();
+    int one = announce(90000);
+    settle();
+    int fd = rig_connect(&rig);
+    rig_send(fd, RIG_HEAD "Transfer-Encoding: chunked\r\n\r\n3e80\r\n");
+    struct answer a = post_filled(fd, 16000, "1");
+    assert_busy(a);
+    close(fd);
+    close(one);
+    assert_nothing_is_held();
+    rig_stop(&rig);
+}
+
+/* The reply is the result of work that was done: it is sent. What comes after it waits. */
+static void bytes_in_flight_of_a_reply_that_is_not_read(void **state)
+{
+    (void)state;
+    start_with_budget();
+    int fd = rig_connect(&rig), waiting = announce(7);
+    struct answer a = {0};
+    settle();
+    rig_send_post(fd, "", "\"big 9000000\"");
+    for (int i = 0; i < 1000 && a.status != 503; i++) {
+        answer_done(&a);
+        int other = rig_connect(&rig);
+        a = rig_post(other, "", "{\"n\":1}");
+        close(other);
+    }
+    assert_busy(a);
+    rig_send(waiting, "{\"n\":1}"); /* it had its place, but must not make another reply */
+    a = rig_read(waiting);
+    assert_int_equal(a.status, 503);
+    assert_string_equal(answer_header(&a, "Retry-After"), "1");
+    answer_done(&a);
+    a = rig_read(fd);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.body_n, 9000000);
+    answer_done(&a);
+    a = rig_post(waiting, "", "1"); /* kept alive all the time */
+    assert_int_equal(a.status, 200);
+    answer_done(&a);
+    close(fd);
+    close(waiting);
+    assert_nothing_is_held();
+    rig_stop(&rig);
+}
+
+/* Every way in which an exchange can end; each takes nearly all. */
+static void bytes_in_flight_count_back_to_0(void **state)
+{
+    (void)state;
+    start_with_budget();
+    for (int round = 0; round < 5; round++) {
+        int fd = announce(BUDGET); /* the client leaves before the body, or in it */
+        rig_send(fd, round % 2 ? "x" : "");
+        close(fd);
+        assert_nothing_is_held();
+        fd = announce(BUDGET); /* by a reset */
+        const struct linger hard = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+        close(fd);
+        assert_nothing_is_held();
+        fd = rig_connect(&rig); /* an orphan: its bytes are held until core has finished */
+        rig_send_post(fd, "", "\"never\"");
+        rig_is_alive(&rig);
+        close(fd);
+        rig_ask(&rig, "\"release\"");
+        assert_nothing_is_held();
+        fd = rig_connect(&rig); /* refused in the middle: bad chunks */
+        rig_send(fd, RIG_HEAD "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n");
+        struct answer a = rig_read(fd);
+        assert_int_equal(a.status, 400);
+        answer_done(&a);
+        close(fd);
+        assert_nothing_is_held();
+        fd = rig_connect(&rig); /* from a thread, and with a large reply that is not read */
+        rig_send_post(fd, "", round % 2 ? "\"later\"" : "\"big 9000000\"");
+        close(fd);
+        assert_nothing_is_held();
+    }
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conns_max_turns_the_next_away_and_serves_the_others),
+        cmocka_unit_test(bytes_in_flight_of_announced_bodies),
+        cmocka_unit_test(bytes_in_flight_of_chunked_bodies),
+        cmocka_unit_test(bytes_in_flight_of_a_reply_that_is_not_read),
+        cmocka_unit_test(bytes_in_flight_count_back_to_0),
     };
     return cmocka_run_group_tests_name("http limits", tests, NULL, NULL);
 }
