@@ -69,8 +69,9 @@
 #define HTTP_BODY_DEADLINE_MS 30000
 #define HTTP_KEEPALIVE_MS     60000
 #define HTTP_HEAD_DEADLINE_MS 10000
-#define HTTP_SEND_STALL_MS    30000 /* a reader that takes nothing for so long is cut */
-#define HTTP_LINGER_MS        5000  /* reading on after a refusal, so that it can be read */
+#define HTTP_SEND_STALL_MS    30000  /* a reader that takes nothing for so long is cut */
+#define HTTP_SEND_MAX_MS      300000 /* and one that has not taken all of a reply by then */
+#define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
 #define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
 #define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */

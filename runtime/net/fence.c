@@ -59,7 +59,8 @@ struct conn {
     struct http_plan plan;
     size_t discarded;
     struct share unsent; /* of a reply that the reader has not taken yet */
-    uint64_t acked;      /* bytes that the reader had taken at the last look */
+    int64_t send_until_ms;
+    uint64_t acked; /* bytes that the reader had taken at the last look */
 };
 
 struct fence {
@@ -98,14 +99,21 @@ static void on_deadline(struct deadline *deadline)
     kill_conn((struct conn *)deadline);
 }
 
-/* A reader may be slow, but not asleep. */
+static void wait_for_reader(struct conn *conn)
+{
+    conn->send_until_ms = loop_now_ms(conn->fence->loop) + conn->fence->config->send_max_ms;
+    wait_for(conn, WAIT_SEND);
+}
+
+/* A reader may be slow, but not asleep, and not slow for ever. */
 static void on_send_deadline(struct deadline *deadline)
 {
     struct conn *conn = (struct conn *)deadline;
     struct tcp_info info = {0};
     socklen_t n = sizeof info;
     getsockopt(lws_get_socket_fd(conn->wsi), IPPROTO_TCP, TCP_INFO, &info, &n);
-    if (info.tcpi_bytes_acked <= conn->acked) {
+    if (info.tcpi_bytes_acked <= conn->acked ||
+        loop_now_ms(conn->fence->loop) >= conn->send_until_ms) {
         kill_conn(conn);
         return;
     }
@@ -413,7 +421,7 @@ static int complete(struct conn *conn)
     if (conn->phase == RESTING)
         rest(conn);
     else
-        wait_for(conn, WAIT_SEND);
+        wait_for_reader(conn);
     return 0;
 }
 
@@ -449,7 +457,7 @@ static int on_writeable(struct conn *conn, void *in, size_t len)
             return -1;
         if (!conn->last)
             return complete(conn);
-        wait_for(conn, WAIT_SEND);
+        wait_for_reader(conn);
     }
     return conn->phase == SENDING && conn->last && !lws_partial_buffered(conn->wsi) ? -1 : 0;
 }
@@ -605,7 +613,7 @@ static void set_deadlines(struct fence *fence)
     const struct net_config *config = fence->config;
     const int64_t after_ms[N_WAITS] = {
         [WAIT_HEAD] = config->head_deadline_ms, [WAIT_BODY] = config->body_deadline_ms,
-        [WAIT_REST] = config->keepalive_ms,     [WAIT_SEND] = HTTP_SEND_STALL_MS,
+        [WAIT_REST] = config->keepalive_ms,     [WAIT_SEND] = config->send_stall_ms,
         [WAIT_LINGER] = HTTP_LINGER_MS,
     };
     for (int i = 0; i < N_WAITS; i++)

@@ -40,6 +40,8 @@ struct net_config {
     int64_t head_deadline_ms;   /* [HTTP_HEAD_DEADLINE_MS] from the first byte to the last header */
     int64_t
         body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */
+    int64_t send_stall_ms; /* [HTTP_SEND_STALL_MS] */
+    int64_t send_max_ms;   /* [HTTP_SEND_MAX_MS] */
     int64_t stall_ms;      /* [WORKER_STALL_MS] a loop that stands still this long is killed */
     int64_t stop_grace_ms; /* [STOP_GRACE_MS] for replies in flight */
 };

@@ -390,6 +390,8 @@ static int fill_config(struct supervisor *s, const struct net_config *config)
     DEFAULT(c->keepalive_ms, HTTP_KEEPALIVE_MS);
     DEFAULT(c->head_deadline_ms, HTTP_HEAD_DEADLINE_MS);
     DEFAULT(c->body_deadline_ms, HTTP_BODY_DEADLINE_MS);
+    DEFAULT(c->send_stall_ms, HTTP_SEND_STALL_MS);
+    DEFAULT(c->send_max_ms, HTTP_SEND_MAX_MS);
     DEFAULT(c->stall_ms, WORKER_STALL_MS);
     DEFAULT(c->stop_grace_ms, STOP_GRACE_MS);
     if (!c->n_listen || c->n_listen > LISTEN_MAX || c->n_workers > WORKERS_MAX ||

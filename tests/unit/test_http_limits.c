@@ -228,6 +228,108 @@ static void bytes_in_flight_count_back_to_0(void **state)
     rig_stop(&rig);
 }
 
+/* ---- Time and bytes of those who do not read --------------------------------------------------*/
+
+#define REPLY_BYTES 20000000 /* more than the socket buffers of both sides hold */
+
+static int ask_for_much(void)
+{
+    int fd = rig_connect(&rig), small = 65536;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    rig_send_post(fd, "", "\"big 20000000\"");
+    return fd;
+}
+
+/* How much can still be read before the server closes. */
+static size_t read_rest(int fd)
+{
+    static char piece[65536];
+    size_t total = 0;
+    for (ssize_t n; (n = recv(fd, piece, sizeof piece, 0)) > 0; total += (size_t)n)
+        continue;
+    return total;
+}
+
+/* Until a request that takes nothing of the budget gets this status; 8 s at most. */
+static void until_status(int wanted)
+{
+    int status = 0;
+    int64_t since_ms = clock_mono_ms();
+    while (status != wanted && clock_mono_ms() - since_ms < 8000) {
+        int fd = rig_connect(&rig);
+        struct answer a = rig_post(fd, "", "");
+        status = a.status;
+        answer_done(&a);
+        close(fd);
+    }
+    assert_int_equal(status, wanted);
+}
+
+static void send_stall_ms_cuts_a_reader_that_sleeps(void **state)
+{
+    (void)state;
+    struct net_config config = rig_config();
+    config.body_limit_bytes = config.bytes_in_flight_max = BUDGET;
+    config.send_stall_ms = 300;
+    start(config);
+    int64_t since_ms = clock_mono_ms();
+    int fd = ask_for_much();
+    until_status(503); /* the reply is there */
+    until_status(200); /* and is given up */
+    assert_true(clock_mono_ms() - since_ms >= 300);
+    assert_true(read_rest(fd) < REPLY_BYTES);
+    close(fd);
+    rig_stop(&rig);
+}
+
+/* Something every 20 ms, so it never stalls; but all of it would take 40 s. */
+static void send_max_ms_cuts_a_reader_that_trickles(void **state)
+{
+    (void)state;
+    static char piece[10000];
+    struct net_config config = rig_config();
+    config.send_stall_ms = 300;
+    config.send_max_ms = 1000;
+    start(config);
+    int64_t since_ms = clock_mono_ms();
+    int fd = ask_for_much();
+    size_t total = 0;
+    for (int i = 0; i < 60; i++) { /* 1.2 s at least; then what is left in the buffers */
+        ssize_t n = recv(fd, piece, sizeof piece, 0);
+        total += n > 0 ? (size_t)n : 0;
+        poll(NULL, 0, 20);
+    }
+    while (clock_mono_ms() - since_ms < 2500)
+        poll(NULL, 0, 20);
+    total += read_rest(fd);
+    assert_true(total < REPLY_BYTES);
+    assert_true(total > 60 * 5000);
+    close(fd);
+    rig_stop(&rig);
+}
+
+/* A refused client may go on for HTTP_DISCARD_BYTES, in less than the time it would be given. */
+static void HTTP_DISCARD_BYTES_ends_a_refused_body(void **state)
+{
+    (void)state;
+    static char piece[65536];
+    size_t total = 0;
+    start(rig_config());
+    int fd = rig_connect(&rig);
+    int64_t since_ms = clock_mono_ms();
+    rig_send(fd, RIG_HEAD "Content-Length: 9999999999\r\n\r\n");
+    struct answer a = rig_read(fd);
+    assert_int_equal(a.status, 413);
+    answer_done(&a);
+    for (ssize_t n; (n = send(fd, piece, sizeof piece, MSG_NOSIGNAL)) > 0; total += (size_t)n)
+        continue;
+    assert_in_range(total, HTTP_DISCARD_BYTES, HTTP_DISCARD_BYTES + (16u << 20));
+    assert_true(clock_mono_ms() - since_ms < HTTP_LINGER_MS);
+    close(fd);
+    rig_is_alive(&rig);
+    rig_stop(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +338,9 @@ int main(void)
         cmocka_unit_test(bytes_in_flight_of_chunked_bodies),
         cmocka_unit_test(bytes_in_flight_of_a_reply_that_is_not_read),
         cmocka_unit_test(bytes_in_flight_count_back_to_0),
+        cmocka_unit_test(send_stall_ms_cuts_a_reader_that_sleeps),
+        cmocka_unit_test(send_max_ms_cuts_a_reader_that_trickles),
+        cmocka_unit_test(HTTP_DISCARD_BYTES_ends_a_refused_body),
     };
     return cmocka_run_group_tests_name("http limits", tests, NULL, NULL);
 }
