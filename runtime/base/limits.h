@@ -74,6 +74,8 @@
 #define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
 #define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
+#define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
+#define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */
 #define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
 #define SERVER_REQUEST_MS     30000
 

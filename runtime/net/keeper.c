@@ -1,6 +1,7 @@
 /* net/keeper.c - the keeper process: calls keeper_tick once a second, from the fork to its exit.
  *
- * It has no loop: what a tick does (syncs, sweeps) may block, and nobody waits for it.
+ * It has no loop: what a tick does (syncs, sweeps) may block, and nobody waits for it; but one that
+ * stands for KEEPER_STALL_MS is killed and replaced, like a worker.
  */
 #include "base/err.h"
 #include "base/log.h"
@@ -30,6 +31,7 @@ static void keep(const struct child *child, int signals)
     struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
                            {.fd = child->lifeline, .events = POLLIN}};
     for (;;) {
+        child_beat(child);
         int n = poll(fds, 2, KEEPER_TICK_MS);
         if (n > 0 && (fds[1].revents || process_next_signal(signals) == SIGTERM))
             return;

@@ -18,7 +18,7 @@
 #define EXIT_START_FAILED 3 /* of a child that could not start; it has said why */
 
 struct board {
-    _Atomic uint64_t beats[N_SLOTS]; /* rises with every tick of a worker's loop */
+    _Atomic uint64_t beats[N_SLOTS]; /* rises as long as it is alive */
     _Atomic bool ready[N_SLOTS];
 };
 
@@ -47,6 +47,7 @@ uint32_t process_raise_fd_limit(void);
 
 /* For the log and for ps: "worker 1" runs as "tenon worker 1". Copied. */
 void child_set_name(const char *name);
+void child_beat(const struct child *child);
 void child_is_ready(const struct child *child);
 
 /* The whole life of a worker or the keeper; the result is the exit code. */

@@ -42,8 +42,10 @@ struct net_config {
         body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */
     int64_t send_stall_ms; /* [HTTP_SEND_STALL_MS] */
     int64_t send_max_ms;   /* [HTTP_SEND_MAX_MS] */
-    int64_t stall_ms;      /* [WORKER_STALL_MS] a loop that stands still this long is killed */
-    int64_t stop_grace_ms; /* [STOP_GRACE_MS] for replies in flight */
+    int64_t start_ms;      /* [WORKER_START_MS] a process that is not ready by then is killed */
+    int64_t keeper_stall_ms; /* [KEEPER_STALL_MS] over the second that it rests between ticks */
+    int64_t stall_ms;        /* [WORKER_STALL_MS] a loop that stands still this long is killed */
+    int64_t stop_grace_ms;   /* [STOP_GRACE_MS] for replies in flight */
 };
 
 struct net_callbacks {
@@ -62,7 +64,7 @@ struct net_callbacks {
     int (*keeper_tick)(void *ctx);
     void (*keeper_stop)(void *ctx);
     /* SIGHUP: `validate` in the supervisor; if it returns 0, `reload` in each worker, on the loop.
-     */
+     * Without `reload` a line in the log says that nothing is read again. */
     int (*validate)(void *ctx);
     void (*reload)(void *ctx, struct core *core);
     /* In the supervisor, once every worker accepts connections. */

@@ -173,6 +173,18 @@ static struct slot *slot_of(struct supervisor *s, pid_t pid)
     return NULL;
 }
 
+struct name {
+    char text[24];
+};
+
+static struct name name_of(const struct supervisor *s, const struct slot *slot)
+{
+    struct name name = {"the keeper"};
+    if (slot != &s->slots[KEEPER_SLOT])
+        snprintf(name.text, sizeof name.text, "worker %d", (int)(slot - s->slots));
+    return name;
+}
+
 static void log_death(const struct supervisor *s, const struct slot *slot, int status)
 {
     char how[48];
@@ -180,10 +192,7 @@ static void log_death(const struct supervisor *s, const struct slot *slot, int s
         snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
     else
         snprintf(how, sizeof how, "exited with code %d", WEXITSTATUS(status));
-    if (slot == &s->slots[KEEPER_SLOT])
-        log_error("the keeper %s; it is restarted", how);
-    else
-        log_error("worker %d %s; it is restarted", (int)(slot - s->slots), how);
+    log_error("%s %s; it is restarted", name_of(s, slot).text, how);
 }
 
 static void plan_restart(struct slot *slot)
@@ -240,6 +249,13 @@ static void reap(struct supervisor *s)
 
 /* ---- What happens while it runs ---------------------------------------------------------------*/
 
+static int64_t patience_ms(const struct supervisor *s, uint32_t i)
+{
+    if (!s->board->ready[i])
+        return s->config.start_ms;
+    return i == KEEPER_SLOT ? s->config.keeper_stall_ms : s->config.stall_ms;
+}
+
 /* Counts its own looks, not time: when the whole machine stood still, nobody is to blame. */
 static void look_after(struct supervisor *s, uint32_t i)
 {
@@ -250,10 +266,13 @@ static void look_after(struct supervisor *s, uint32_t i)
         slot->still = 0;
         return;
     }
-    if (++slot->still * TICK_MS < s->config.stall_ms || !s->board->ready[i])
+    int64_t ms = patience_ms(s, i);
+    if (++slot->still * (int64_t)TICK_MS < ms)
         return;
-    log_error("worker %u or its write transaction stands still for %lld ms: killed", i,
-              (long long)s->config.stall_ms);
+    log_error("%s %s %lld ms: killed", name_of(s, slot).text,
+              s->board->ready[i] ? "or its write transaction stands still for"
+                                 : "is not ready after",
+              (long long)ms);
     kill(slot->pid, SIGKILL);
     slot->still = 0;
 }
@@ -271,7 +290,7 @@ static void tick(struct supervisor *s)
             kill_all(s);
         return;
     }
-    for (uint32_t i = 0; i < s->config.n_workers; i++)
+    for (uint32_t i = 0; i < N_SLOTS; i++)
         look_after(s, i);
 }
 
@@ -333,7 +352,10 @@ static void reload(struct supervisor *s)
     const struct net_callbacks *callbacks = s->callbacks;
     if (callbacks->validate && callbacks->validate(callbacks->ctx) < 0)
         return; /* it has said why */
-    signal_workers(s, SIGHUP);
+    if (!callbacks->reload)
+        log_warn("SIGHUP: the configuration is read at start only; a change needs a restart");
+    else
+        signal_workers(s, SIGHUP);
 }
 
 static void on_signal(struct supervisor *s, int signal)
@@ -392,6 +414,8 @@ static int fill_config(struct supervisor *s, const struct net_config *config)
     DEFAULT(c->body_deadline_ms, HTTP_BODY_DEADLINE_MS);
     DEFAULT(c->send_stall_ms, HTTP_SEND_STALL_MS);
     DEFAULT(c->send_max_ms, HTTP_SEND_MAX_MS);
+    DEFAULT(c->start_ms, WORKER_START_MS);
+    DEFAULT(c->keeper_stall_ms, KEEPER_STALL_MS);
     DEFAULT(c->stall_ms, WORKER_STALL_MS);
     DEFAULT(c->stop_grace_ms, STOP_GRACE_MS);
     if (!c->n_listen || c->n_listen > LISTEN_MAX || c->n_workers > WORKERS_MAX ||

@@ -56,7 +56,7 @@ static void beat(void *ctx)
     const struct net_callbacks *callbacks = child->callbacks;
     int64_t ms = callbacks->worker_standing_ms ? callbacks->worker_standing_ms(callbacks->ctx) : 0;
     if (ms < child->config->stall_ms)
-        child->board->beats[child->slot]++;
+        child_beat(child);
 }
 
 static void watch(struct worker *w)

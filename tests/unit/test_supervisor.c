@@ -12,6 +12,7 @@ static struct notes {
     _Atomic int reloads, validations;
     _Atomic int64_t standing_ms;
     _Atomic int keeper_result, worker_result, validate_result;
+    _Atomic int keeper_stops_itself, worker_stops_itself; /* SIGSTOP in the start of this number */
     _Atomic pid_t keeper;
 } * notes;
 
@@ -20,6 +21,8 @@ static int on_keeper_start(void *ctx)
     (void)ctx;
     notes->keeper_starts++;
     notes->keeper = getpid();
+    if (notes->keeper_starts == notes->keeper_stops_itself)
+        raise(SIGSTOP);
     return notes->keeper_result;
 }
 
@@ -39,6 +42,8 @@ static void on_keeper_stop(void *ctx)
 static int on_worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
 {
     notes->worker_starts++;
+    if (notes->worker_starts == notes->worker_stops_itself)
+        raise(SIGSTOP);
     return notes->worker_result < 0 ? notes->worker_result : rig_worker_start(ctx, slot, loop, ret);
 }
 
@@ -68,8 +73,14 @@ static void on_reload(void *ctx, struct core *core)
     notes->reloads++;
 }
 
+/* Of the next server; NULL: stays where it is. */
+static const char *stderr_path;
+static bool without_reload;
+
 static int serve_noting(struct rig *rig, const struct net_config *config)
 {
+    if (stderr_path && !freopen(stderr_path, "w", stderr))
+        return ERR_IO;
     const struct net_callbacks callbacks = {
         .ctx = rig,
         .worker_start = on_worker_start,
@@ -79,7 +90,7 @@ static int serve_noting(struct rig *rig, const struct net_config *config)
         .keeper_tick = on_keeper_tick,
         .keeper_stop = on_keeper_stop,
         .validate = on_validate,
-        .reload = on_reload,
+        .reload = without_reload ? NULL : on_reload,
         .ready = rig_ready,
     };
     return net_serve(config, &callbacks);
@@ -209,6 +220,58 @@ static void a_worker_that_stands_still_is_killed(void **state)
     rig_stop(&rig);
 }
 
+static void a_keeper_that_stands_still_is_killed(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_config config = rig_config();
+    config.keeper_stall_ms = 2000;
+    assert_true(start(&rig, config, NULL));
+    UNTIL(notes->keeper_ticks > 0);
+    assert_int_equal(notes->keeper_starts, 1); /* the second between two ticks is no stall */
+    kill(notes->keeper, SIGSTOP);
+    UNTIL(notes->keeper_starts == 2);
+    rig_is_alive(&rig);
+    int ticks = notes->keeper_ticks;
+    UNTIL(notes->keeper_ticks > ticks);
+    rig_stop(&rig);
+    assert_int_equal(notes->keeper_starts, 2);
+    assert_int_equal(notes->keeper_stops, 1);
+}
+
+static void WORKER_START_MS_kills_who_never_becomes_ready(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_config config = rig_config();
+    config.start_ms = 500;
+    notes->worker_stops_itself = notes->keeper_stops_itself = 2;
+    assert_true(start(&rig, config, NULL));
+    kill(notes->keeper, SIGKILL);
+    kill(worker_pid(&rig), SIGKILL);
+    UNTIL(notes->worker_starts == 3 && notes->keeper_starts == 3);
+    rig_is_alive(&rig);
+    rig_stop(&rig);
+}
+
+static void WORKER_START_MS_ends_a_start_that_hangs(void **state)
+{
+    (void)state;
+    struct rig rig;
+    int status = 0;
+    struct net_config config = rig_config();
+    config.start_ms = 500;
+    notes->keeper_stops_itself = 1;
+    assert_false(start(&rig, config, &status));
+    assert_int_equal(status, 7);
+    assert_int_equal(notes->worker_starts, 0);
+    reset_notes(NULL);
+    notes->worker_stops_itself = 1;
+    assert_false(start(&rig, config, &status));
+    assert_int_equal(status, 7);
+    assert_int_equal(notes->keeper_stops, 1);
+}
+
 static void a_worker_whose_write_transaction_stands_is_killed(void **state)
 {
     (void)state;
@@ -300,6 +363,35 @@ static void sighup_is_validated_and_forwarded(void **state)
     assert_int_equal(notes->validations, 2);
     rig_is_alive(&rig);
     rig_stop(&rig);
+}
+
+static bool file_has(const char *path, const char *text)
+{
+    char content[4096] = {0};
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(content, 1, sizeof content - 1, f) : 0;
+    if (f)
+        fclose(f);
+    return n && strstr(content, text);
+}
+
+static void sighup_without_reload_says_that_a_restart_is_needed(void **state)
+{
+    (void)state;
+    struct rig rig;
+    char path[] = "/tmp/tenon-test.XXXXXX";
+    int fd = mkstemp(path);
+    stderr_path = path;
+    without_reload = true;
+    assert_true(start(&rig, rig_config(), NULL));
+    stderr_path = NULL;
+    without_reload = false;
+    kill(rig.pid, SIGHUP);
+    UNTIL(file_has(path, "the configuration is read at start only; a change needs a restart"));
+    rig_is_alive(&rig);
+    rig_stop(&rig);
+    close(fd);
+    unlink(path);
 }
 
 static void a_failing_start_ends_the_server(void **state)
@@ -432,11 +524,15 @@ int main(void)
         TEST(a_killed_worker_is_replaced),
         TEST(a_killed_keeper_is_replaced),
         TEST(a_worker_that_stands_still_is_killed),
+        TEST(a_keeper_that_stands_still_is_killed),
+        TEST(WORKER_START_MS_kills_who_never_becomes_ready),
+        TEST(WORKER_START_MS_ends_a_start_that_hangs),
         TEST(a_worker_whose_write_transaction_stands_is_killed),
         TEST(replies_in_flight_are_finished_at_a_stop),
         TEST(a_stop_does_not_wait_longer_than_its_grace),
         TEST(orphans_of_a_killed_supervisor_end),
         TEST(sighup_is_validated_and_forwarded),
+        TEST(sighup_without_reload_says_that_a_restart_is_needed),
         TEST(a_failing_start_ends_the_server),
         TEST(a_second_server_on_the_port_is_refused),
         TEST(a_second_server_on_the_directory_is_refused),
