@@ -7,6 +7,7 @@
  *   K7, K8  listening      net/listener.c
  *   K9  poll()             net/loop.c
  *   K10 late timers        the tick calls lws_cancel_service
+ *   heads read in two ways net/received.c, net/head_scan.c
  *   K11 sorted timer list  net/deadline.c; no lws timer on a resting connection
  *
  * A connection goes round these phases; the arrows are the callbacks that move it:
@@ -29,6 +30,7 @@
 #include "net/head_read.h"
 #include "net/listener.h"
 #include "net/loop.h"
+#include "net/received.h"
 #include "net/reply.h"
 
 #include <ev.h>
@@ -53,7 +55,9 @@ struct conn {
     struct exchange exchange;
     struct fence *fence;
     struct lws *wsi;
+    int fd;
     const struct net_address *address;
+    struct head_scan scan; /* of the head that comes or came last */
     enum phase phase;
     bool last; /* closes after this reply */
     struct http_plan plan;
@@ -126,6 +130,7 @@ static void free_conn(struct conn *conn)
     exchange_end(&conn->exchange);
     share_return(&conn->unsent);
     deadline_clear(&conn->deadline);
+    received_watch(conn->fd, NULL);
     conn->fence->n_conns--;
     free(conn);
 }
@@ -175,6 +180,7 @@ static void on_accepted(void *ctx, int fd, const struct net_address *address)
     *conn = (struct conn){.exchange.calls = fence->calls,
                           .unsent.budget = &fence->calls->budget,
                           .fence = fence,
+                          .fd = fd,
                           .address = address};
     conn->wsi = lws_adopt_socket_vhost(fence->vhost, fd);
     if (!conn->wsi) {
@@ -183,6 +189,7 @@ static void on_accepted(void *ctx, int fd, const struct net_address *address)
     }
     lws_set_opaque_user_data(conn->wsi, conn);
     fence->n_conns++;
+    received_watch(fd, &conn->scan);
     /* K11: ours instead of theirs */
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0);
     wait_for(conn, WAIT_HEAD);
@@ -316,6 +323,7 @@ static int on_access(struct conn *conn, void *in, size_t len)
     (void)len;
     if (conn->phase == RESTING) {
         head_read(&conn->fence->reader, conn->wsi);
+        conn->fence->reader.head.malformed = !head_scan_is_good(&conn->scan);
         if (conn->fence->reader.head.method != HTTP_DELETE || judge(conn) < 0)
             return 0;
     }
@@ -403,6 +411,7 @@ static int on_drop(struct conn *conn, void *in, size_t len)
     (void)len;
     if (conn->phase == SENDING) {
         conn->phase = RESTING;
+        conn->scan = (struct head_scan){0};
         share_return(&conn->unsent);
         wait_for(conn, WAIT_SETTLE);
     }

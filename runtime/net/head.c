@@ -21,6 +21,11 @@ static size_t body_limit(const struct net_config *config)
 
 /* ---- Framing: what two servers might read in two ways is refused (request smuggling) ----------*/
 
+static int check_form(struct judging *j)
+{
+    return j->head->malformed ? ERR_BAD_FRAMING : 0;
+}
+
 static int check_length(struct judging *j)
 {
     struct str text = j->head->content_length;
@@ -173,8 +178,8 @@ static int check_session_id(struct judging *j)
 }
 
 static int (*const checks[])(struct judging *) = {
-    check_length, check_encoding, check_body_wanted,  check_host,      check_origin,     check_path,
-    check_method, check_accept,   check_content_type, check_body_size, check_session_id,
+    check_form, check_length, check_encoding, check_body_wanted,  check_host,      check_origin,
+    check_path, check_method, check_accept,   check_content_type, check_body_size, check_session_id,
 };
 
 static bool wants_close(const struct http_head *head)

@@ -27,6 +27,7 @@ enum http_method {
 struct http_head {
     enum http_method method;
     bool http10;
+    bool malformed;  /* net/head_scan.h */
     struct str path; /* decoded, without the query */
     struct str host, origin, accept, content_type, content_length, transfer_encoding, expect;
     struct str connection, session_id, version;

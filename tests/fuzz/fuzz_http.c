@@ -1,8 +1,9 @@
-/* tests/fuzz/fuzz_http.c - header values and chunked framing; the latter must not depend on how the
- * input is cut.
+/* tests/fuzz/fuzz_http.c - header values, heads and chunked framing; the last two must not depend
+ * on how the input is cut.
  */
 #include "base/err.h"
 #include "net/chunked.h"
+#include "net/head_scan.h"
 #include "net/headers.h"
 
 #include <stdlib.h>
@@ -34,6 +35,19 @@ static void check_chunked(const char *text, uint32_t n)
     buf_done(&cut);
 }
 
+static void check_head(const char *text, uint32_t n)
+{
+    struct head_scan whole = {0};
+    head_scan_feed(&whole, (struct str){text, n});
+    for (uint32_t i = 0; i < n; i += 1 + n / 16) {
+        struct head_scan cut = {0};
+        head_scan_feed(&cut, (struct str){text, i});
+        head_scan_feed(&cut, (struct str){text + i, n - i});
+        if (cut.state != whole.state || cut.bad != whole.bad || cut.seen != whole.seen)
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -52,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     header_is_visible(value);
     header_content_length(value, &length);
     check_chunked(text, (uint32_t)size);
+    check_head(text, (uint32_t)size);
     free(text);
     return 0;
 }

@@ -107,7 +107,6 @@ static void T_03_foreign_hosts_are_403(void **state)
     (void)state;
     check_post("POST /mcp HTTP/1.1", "Host: evil.example.com\r\n" JSON LEN7, 403);
     check_post("POST /mcp HTTP/1.1", "Host: [::1]:9\r\n" JSON LEN7, 200);
-    check_post("POST /mcp HTTP/1.1", "Host: localhost\r\nHost: evil.example\r\n" JSON LEN7, 403);
     check_post("POST /mcp HTTP/1.1", JSON LEN7, 400);
     check("POST /mcp HTTP/1.0\r\n" JSON LEN7 "\r\n{\"x\":1}", 200);
 }
@@ -230,6 +229,62 @@ static void S_04_C_043_an_empty_session_id_is_400(void **state)
     (void)state;
     check_post("POST /mcp HTTP/1.1", HOST JSON LEN7 "Mcp-Session-Id:\r\n", 400);
     check_post("POST /mcp HTTP/1.1", HOST JSON LEN7 "Mcp-Session-Id: a b\r\n", 400);
+}
+
+/* A proxy in front may take the other of two, or cut the blank off. */
+static void headers_that_two_may_read_in_two_ways_are_400(void **state)
+{
+    (void)state;
+    static const char *const twice[] = {
+        "Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\n",
+        "Mcp-Session-Id: a\r\nX: y\r\nMCP-SESSION-ID: a\r\n",
+        "Mcp-Session-Id:\r\nMcp-Session-Id: b\r\n",
+        "MCP-Protocol-Version: 2025-06-18\r\nMCP-Protocol-Version: 2025-06-18\r\n",
+        "MCP-Protocol-Version: 2025-06-18\r\nmcp-protocol-version: 2025-03-26\r\n",
+        "Host: localhost\r\n",
+        "Host: evil.example\r\n",
+        "host:\r\n",
+        "Origin: http://localhost:5\r\nOrigin: http://localhost:5\r\n",
+        "Content-Type: application/json\r\n",
+        "Content-Type: text/plain\r\n",
+        "Content-Length: 7\r\n",
+        "Authorization: a\r\nAuthorization: b\r\n",
+        "Mcp-Session-Id : a\r\n",
+        "Mcp-Session-Id\t: a\r\n",
+        "Mcp-Session-Id \t  \t : a\r\n",
+        "MCP-Protocol-Version : 2025-06-18\r\n",
+        "Host : evil.example\r\n",
+        "Transfer-Encoding : chunked\r\n",
+        "Content-Length  : 3\r\n",
+        " Mcp-Session-Id: a\r\n",
+        "X: y\r\n\tMcp-Session-Id: a\r\n",
+        "X: y\nMcp-Session-Id: a\r\n",
+        "X: y\rMcp-Session-Id: a\r\n",
+    };
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        char headers[512];
+        snprintf(headers, sizeof headers, HOST JSON LEN7 "%s", twice[i]);
+        check_post("POST /mcp HTTP/1.1", headers, 400);
+    }
+    check_post("POST /mcp HTTP/1.1", HOST JSON LEN7 "Accept: */*\r\nX: 1\r\nX: 2\r\n", 200);
+    check("DELETE /mcp HTTP/1.1\r\n" HOST "Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\n\r\n", 400);
+    check("GET /mcp HTTP/1.1\r\n" HOST HOST "\r\n", 400);
+}
+
+/* Each head is looked at for itself. */
+static void headers_of_one_request_do_not_count_for_the_next(void **state)
+{
+    (void)state;
+    int fd = rig_connect(&rig);
+    for (int i = 0; i < 3; i++) {
+        struct answer a = rig_post(fd, "Mcp-Session-Id: a\r\n", i ? "\"later\"" : "1");
+        assert_int_equal(a.status, 200);
+        answer_done(&a);
+    }
+    struct answer a = rig_post(fd, "Mcp-Session-Id: a\r\nMcp-Session-Id: a\r\n", "1");
+    assert_int_equal(a.status, 400);
+    answer_done(&a);
+    close(fd);
 }
 
 static void smuggling_attempts_get_one_answer(void **state)
@@ -613,6 +668,8 @@ int main(void)
         cmocka_unit_test(C_031_answers_expose_the_session_id),
         cmocka_unit_test(S_14_session_and_version_headers_reach_core),
         cmocka_unit_test(S_04_C_043_an_empty_session_id_is_400),
+        cmocka_unit_test(headers_that_two_may_read_in_two_ways_are_400),
+        cmocka_unit_test(headers_of_one_request_do_not_count_for_the_next),
         cmocka_unit_test(smuggling_attempts_get_one_answer),
         cmocka_unit_test(C_039_an_early_error_ends_the_connection),
         cmocka_unit_test(C_039_a_body_sent_after_the_error_does_no_harm),
