@@ -1,32 +1,24 @@
 /* net/fence.c - see fence.h. Everything that RUNTIME.md found about libwebsockets 4.1.6 lives here.
  *
  *   K1  pipelining         guard G: on_body_complete, on_writeable
+ *   K2  states that spin   on_access, is_body_read
  *   K3  rx flow control    never called (a test looks for the symbol)
  *   K4  h2                 alpn http/1.1, open_vhost
  *   K5, K6  Upgrade        on_upgrade
  *   K7, K8  listening      net/listener.c
  *   K9  poll()             net/loop.c
  *   K10 late timers        the tick calls lws_cancel_service
- *   heads read in two ways net/received.c, net/head_scan.c
  *   K11 sorted timer list  net/deadline.c; no lws timer on a resting connection
+ *   two views of a head    net/head_scan.c, fed by net/received.c
  *
- * A connection goes round these phases; the arrows are the callbacks that move it:
- *
- *   RESTING -head-> BODY -complete-> RUNNING -finish-> ANSWERED -writeable-> SENDING -> RESTING
- *      |              |
- *      +---refused----+--> DISCARDING -> closed
- *
- * A refused request is answered at once and its connection closed, but what the client still sends
- * is read and dropped for a while: closing with unread data would send a reset that can overtake
- * the answer.
+ * What a connection is and does without them is net/conn.c.
  */
 #include "net/fence.h"
 
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "net/deadline.h"
-#include "net/exchange.h"
+#include "net/conn.h"
 #include "net/head_read.h"
 #include "net/listener.h"
 #include "net/loop.h"
@@ -35,141 +27,17 @@
 
 #include <ev.h>
 #include <libwebsockets.h>
-#include <linux/tcp.h> /* for tcpi_bytes_acked */
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define OUT_KEPT_BYTES (256u << 10) /* of the write buffer between replies */
-#define FULL_SAID_MS   10000        /* between two lines in the log */
-
-/* What a connection waits for: one queue of deadlines each. */
-enum wait { WAIT_HEAD, WAIT_BODY, WAIT_REST, WAIT_SEND, WAIT_LINGER, WAIT_SETTLE, N_WAITS };
-
-enum phase { RESTING, BODY, RUNNING, ANSWERED, SENDING, DISCARDING, CUT };
-
-struct conn {
-    struct deadline deadline; /* first: see on_deadline */
-    struct exchange exchange;
-    struct fence *fence;
-    struct lws *wsi;
-    int fd;
-    const struct net_address *address;
-    struct head_scan scan; /* of the head that comes or came last */
-    enum phase phase;
-    bool last; /* closes after this reply */
-    struct http_plan plan;
-    size_t discarded;
-    struct share unsent; /* of a reply that the reader has not taken yet */
-    int64_t send_until_ms;
-    uint64_t acked; /* bytes that the reader had taken at the last look */
-};
-
-struct fence {
-    const struct net_config *config;
-    struct loop *loop;
-    struct calls *calls;
-    struct lws_context *context;
-    struct lws_vhost *vhost;
-    struct listener **listeners;
-    struct deadline_queue waits[N_WAITS];
-    unsigned n_conns, n_listeners;
-    bool stopping;
-    int64_t stop_at_ms;
-    int64_t quiet_until_ms;    /* about too many connections */
-    struct head_reader reader; /* its head: of the request being judged */
-    struct buf out;            /* the reply being written, behind LWS_PRE */
-};
-
-/* ---- Connections and their deadlines ----------------------------------------------------------*/
-
-static void wait_for(struct conn *conn, enum wait wait)
-{
-    deadline_set(&conn->fence->waits[wait], &conn->deadline, loop_now_ms(conn->fence->loop));
-}
-
-/* Takes effect at the next tick; but a piece of body that comes before sets their timer anew and
- * undoes it, hence the phase, in which every callback closes. */
-static void kill_conn(struct conn *conn)
-{
-    conn->phase = CUT;
-    lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
-}
-
-static void on_deadline(struct deadline *deadline)
-{
-    kill_conn((struct conn *)deadline);
-}
-
-static void wait_for_reader(struct conn *conn)
-{
-    conn->send_until_ms = loop_now_ms(conn->fence->loop) + conn->fence->config->send_max_ms;
-    wait_for(conn, WAIT_SEND);
-}
-
-/* A reader may be slow, but not asleep, and not slow for ever. */
-static void on_send_deadline(struct deadline *deadline)
-{
-    struct conn *conn = (struct conn *)deadline;
-    struct tcp_info info = {0};
-    socklen_t n = sizeof info;
-    getsockopt(lws_get_socket_fd(conn->wsi), IPPROTO_TCP, TCP_INFO, &info, &n);
-    if (info.tcpi_bytes_acked <= conn->acked ||
-        loop_now_ms(conn->fence->loop) >= conn->send_until_ms) {
-        kill_conn(conn);
-        return;
-    }
-    conn->acked = info.tcpi_bytes_acked;
-    wait_for(conn, WAIT_SEND);
-}
-
-static void free_conn(struct conn *conn)
-{
-    exchange_end(&conn->exchange);
-    share_return(&conn->unsent);
-    deadline_clear(&conn->deadline);
-    received_watch(conn->fd, NULL);
-    conn->fence->n_conns--;
-    free(conn);
-}
-
-/* One more than CONNS_MAX gets its 503 at once, without a connection of ours: those that are served
- * stay served, the client knows, and its next try may meet another worker. Leaving it in the
- * backlog instead would let it wait for nobody knows whom. What it has sent already is read first,
- * since closing over it would send a reset that can overtake the answer. */
-static void turn_away(int fd)
-{
-    struct buf body = {0}, reply = {0};
-    char dropped[4096];
-    reply_write_error(&body, ERR_BUSY);
-    reply_write(&reply, &(struct reply){.status = 503, .close = true, .body = buf_str(&body)});
-    if (!body.failed && !reply.failed && send(fd, reply.p, reply.n, MSG_NOSIGNAL) > 0)
-        for (int i = 0; i < 4 && recv(fd, dropped, sizeof dropped, 0) > 0; i++)
-            continue;
-    buf_done(&body);
-    buf_done(&reply);
-    close(fd);
-}
-
-/* True at most once in FULL_SAID_MS. */
-static bool is_full_news(struct fence *fence)
-{
-    int64_t now_ms = loop_now_ms(fence->loop);
-    if (now_ms < fence->quiet_until_ms)
-        return false;
-    fence->quiet_until_ms = now_ms + FULL_SAID_MS;
-    return true;
-}
+/* ---- A connection comes -----------------------------------------------------------------------*/
 
 static void on_accepted(void *ctx, int fd, const struct net_address *address)
 {
     struct fence *fence = ctx;
     if (fence->n_conns >= fence->config->conns_max) {
-        if (is_full_news(fence))
-            log_warn("%u connections are open: more are turned away", fence->n_conns);
-        turn_away(fd);
+        conn_turn_away(fence, fd);
         return;
     }
     struct conn *conn = calloc(1, sizeof *conn);
@@ -192,28 +60,8 @@ static void on_accepted(void *ctx, int fd, const struct net_address *address)
     received_watch(fd, &conn->scan);
     /* K11: ours instead of theirs */
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0);
-    wait_for(conn, WAIT_HEAD);
+    conn_wait_for(conn, WAIT_HEAD);
 }
-
-/* ---- Writing ----------------------------------------------------------------------------------*/
-
-static int write_reply(struct conn *conn, const struct reply *reply)
-{
-    struct buf *out = &conn->fence->out;
-    out->n = LWS_PRE;
-    out->failed = false;
-    buf_reserve(out, 512);
-    reply_write(out, reply);
-    int n = -1;
-    if (!out->failed)
-        n = lws_write(conn->wsi, (unsigned char *)out->p + LWS_PRE, out->n - LWS_PRE,
-                      LWS_WRITE_HTTP_HEADERS);
-    if (out->cap > OUT_KEPT_BYTES || out->failed)
-        buf_done(out);
-    return n < 0 ? -1 : 0;
-}
-
-/* ---- Refusing: answer, then read and drop what still comes ------------------------------------*/
 
 /* Whether libwebsockets will go on to read a body: it takes the length by atoll, and a POST, PUT or
  * PATCH without one to have 100 MiB. In no other case may a connection wait for more: it would be
@@ -227,72 +75,6 @@ static bool is_body_read(const struct http_head *head)
     return head->method == HTTP_POST || (head->method == HTTP_OTHER && head->transfer_encoding.p);
 }
 
-static int discard_rest(struct conn *conn)
-{
-    conn->phase = DISCARDING;
-    conn->discarded = 0;
-    wait_for(conn, WAIT_LINGER);
-    if (!lws_partial_buffered(conn->wsi))
-        shutdown(lws_get_socket_fd(conn->wsi), SHUT_WR);
-    return 0;
-}
-
-static int refuse(struct conn *conn, int err, bool body_follows)
-{
-    struct buf body = {0};
-    const struct http_head *head = &conn->fence->reader.head;
-    struct reply reply = {
-        .status = err_http_status(err),
-        .close = true,
-        .allowed_origin = conn->plan.allowed_origin,
-        .allow = err == ERR_HTTP_METHOD ? conn->plan.allow : NULL,
-    };
-    if (conn->phase == BODY || head->method == HTTP_POST)
-        reply_write_error(&body, err);
-    reply.body = buf_str(&body);
-    int failed = write_reply(conn, &reply);
-    buf_done(&body);
-    exchange_end(&conn->exchange);
-    return failed || !body_follows ? -1 : discard_rest(conn);
-}
-
-/* ---- From head to call ------------------------------------------------------------------------*/
-
-static void on_answered(struct exchange *exchange)
-{
-    struct conn *conn = (struct conn *)((char *)exchange - offsetof(struct conn, exchange));
-    if (conn->phase == CUT)
-        return;
-    conn->phase = ANSWERED;
-    lws_callback_on_writable(conn->wsi);
-}
-
-static int begin_exchange(struct conn *conn)
-{
-    int err = exchange_begin(&conn->exchange, &conn->fence->reader.head, &conn->plan);
-    if (!err) /* the reply needs it after the head is gone */
-        conn->plan.allowed_origin = conn->exchange.allowed_origin;
-    return err;
-}
-
-static void run_call(struct conn *conn)
-{
-    deadline_clear(&conn->deadline);
-    conn->phase = RUNNING;
-    conn->discarded = 0;
-    exchange_run(&conn->exchange);
-}
-
-static int send_continue(struct conn *conn)
-{
-    static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    unsigned char text[LWS_PRE + sizeof line];
-    memcpy(text + LWS_PRE, line, sizeof line);
-    int n =
-        lws_write(conn->wsi, text + LWS_PRE, sizeof line - 1, LWS_WRITE_HTTP_HEADERS_CONTINUATION);
-    return n < 0 ? -1 : 0;
-}
-
 static int answer_preflight(struct conn *conn)
 {
     const struct reply reply = {
@@ -303,7 +85,7 @@ static int answer_preflight(struct conn *conn)
         .allowed_origin = conn->plan.allowed_origin,
     };
     bool body_follows = is_body_read(&conn->fence->reader.head);
-    return write_reply(conn, &reply) || !body_follows ? -1 : discard_rest(conn);
+    return conn_write(conn, &reply) || !body_follows ? -1 : conn_discard_rest(conn);
 }
 
 /* ---- Callbacks --------------------------------------------------------------------------------
@@ -328,13 +110,13 @@ static int on_access(struct conn *conn, void *in, size_t len)
             return 0;
     }
     args->final = 1;
-    if (conn->phase != RESTING || begin_exchange(conn) < 0) {
-        kill_conn(conn); /* a second request while the first is under way (rule 6) */
+    if (conn->phase != RESTING || conn_begin(conn) < 0) {
+        conn_kill(conn); /* a second request while the first is under way (rule 6) */
         return 0;
     }
     conn->last = true; /* every reply but those to POST ends with the connection (rule 7) */
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0);
-    run_call(conn);
+    conn_run(conn);
     return 0;
 }
 
@@ -346,16 +128,16 @@ static int on_head(struct conn *conn, void *in, size_t len)
         return -1;
     int err = judge(conn);
     if (err < 0)
-        return refuse(conn, err, is_body_read(&conn->fence->reader.head));
+        return conn_refuse(conn, err, is_body_read(&conn->fence->reader.head));
     if (conn->plan.preflight)
         return answer_preflight(conn);
-    err = begin_exchange(conn);
+    err = conn_begin(conn);
     if (err < 0)
-        return refuse(conn, err, true);
+        return conn_refuse(conn, err, true);
     conn->phase = BODY;
     conn->last = conn->plan.close || conn->plan.chunked;
-    wait_for(conn, WAIT_BODY);
-    return conn->plan.wants_continue ? send_continue(conn) : 0;
+    conn_wait_for(conn, WAIT_BODY);
+    return conn->plan.wants_continue ? conn_send_continue(conn) : 0;
 }
 
 static int discard(struct conn *conn, size_t n)
@@ -370,9 +152,9 @@ static int on_body(struct conn *conn, void *in, size_t len)
         return discard(conn, len);
     int done = exchange_body(&conn->exchange, (struct str){in, (uint32_t)len});
     if (done < 0)
-        return refuse(conn, done, true);
+        return conn_refuse(conn, done, true);
     if (done)
-        run_call(conn);
+        conn_run(conn);
     return 0;
 }
 
@@ -386,7 +168,7 @@ static int on_body_complete(struct conn *conn, void *in, size_t len)
     case BODY:
         if (!exchange_is_whole(&conn->exchange))
             return -1;
-        run_call(conn);
+        conn_run(conn);
         return 0;
     case ANSWERED:
         conn->last = true;
@@ -399,7 +181,7 @@ static int on_body_complete(struct conn *conn, void *in, size_t len)
 static void rest(struct conn *conn)
 {
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0); /* K11 */
-    wait_for(conn, WAIT_REST);
+    conn_wait_for(conn, WAIT_REST);
 }
 
 /* libwebsockets has ended the transaction: at once, or when the last of a large reply was sent. In
@@ -413,7 +195,7 @@ static int on_drop(struct conn *conn, void *in, size_t len)
         conn->phase = RESTING;
         conn->scan = (struct head_scan){0};
         share_return(&conn->unsent);
-        wait_for(conn, WAIT_SETTLE);
+        conn_wait_for(conn, WAIT_SETTLE);
     }
     return 0;
 }
@@ -430,7 +212,7 @@ static int complete(struct conn *conn)
     if (conn->phase == RESTING)
         rest(conn);
     else
-        wait_for_reader(conn);
+        conn_wait_for_reader(conn);
     return 0;
 }
 
@@ -448,7 +230,7 @@ static int send_answer(struct conn *conn)
         .body = buf_str(&answer->body),
     };
     conn->phase = SENDING;
-    int failed = write_reply(conn, &reply);
+    int failed = conn_write(conn, &reply);
     if (lws_partial_buffered(conn->wsi)) /* it has a copy */
         share_add(&conn->unsent, answer->body.n);
     exchange_end(&conn->exchange);
@@ -466,7 +248,7 @@ static int on_writeable(struct conn *conn, void *in, size_t len)
             return -1;
         if (!conn->last)
             return complete(conn);
-        wait_for_reader(conn);
+        conn_wait_for_reader(conn);
     }
     return conn->phase == SENDING && conn->last && !lws_partial_buffered(conn->wsi) ? -1 : 0;
 }
@@ -497,7 +279,7 @@ static int on_destroy(struct conn *conn, void *in, size_t len)
     (void)in;
     (void)len;
     lws_set_opaque_user_data(conn->wsi, NULL);
-    free_conn(conn);
+    conn_free(conn);
     return 0;
 }
 
@@ -617,20 +399,6 @@ static void on_tick(void *ctx)
     stop_if_done(fence, now_ms);
 }
 
-static void set_deadlines(struct fence *fence)
-{
-    const struct net_config *config = fence->config;
-    const int64_t after_ms[N_WAITS] = {
-        [WAIT_HEAD] = config->head_deadline_ms, [WAIT_BODY] = config->body_deadline_ms,
-        [WAIT_REST] = config->keepalive_ms,     [WAIT_SEND] = config->send_stall_ms,
-        [WAIT_LINGER] = HTTP_LINGER_MS,
-    };
-    for (int i = 0; i < N_WAITS; i++)
-        fence->waits[i] = (struct deadline_queue){.after_ms = after_ms[i], .expired = on_deadline};
-    fence->waits[WAIT_SEND].expired = on_send_deadline;
-    fence->waits[WAIT_SETTLE].expired = on_settled;
-}
-
 int fence_open(const struct net_config *config, struct loop *loop, struct core *core,
                struct fence **ret)
 {
@@ -638,9 +406,10 @@ int fence_open(const struct net_config *config, struct loop *loop, struct core *
     if (!fence)
         return ERR_NO_MEMORY;
     *fence = (struct fence){.config = config, .loop = loop};
-    set_deadlines(fence);
+    conn_set_deadlines(fence);
+    fence->waits[WAIT_SETTLE].expired = on_settled;
     fence->calls =
-        calls_new(core, config->body_limit_bytes, config->bytes_in_flight_max, on_answered);
+        calls_new(core, config->body_limit_bytes, config->bytes_in_flight_max, conn_answered);
     fence->listeners = calloc(config->n_listen, sizeof *fence->listeners);
     int err = fence->calls && fence->listeners ? head_reader_init(&fence->reader) : ERR_NO_MEMORY;
     if (!err)
