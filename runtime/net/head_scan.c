@@ -82,6 +82,15 @@ static enum head_scan_state on_end_lf(struct head_scan *scan, char c)
     return HEAD_SCAN_DONE;
 }
 
+/* Most of a head is values: how many plain bytes come next. */
+static uint32_t plain_run(const char *p, uint32_t n)
+{
+    uint32_t i = 0;
+    while (i < n && (unsigned char)p[i] >= ' ' && p[i] != 127)
+        i++;
+    return i;
+}
+
 void head_scan_feed(struct head_scan *scan, struct str in)
 {
     static enum head_scan_state (*const steps[])(struct head_scan *, char) = {
@@ -89,8 +98,12 @@ void head_scan_feed(struct head_scan *scan, struct str in)
         [HEAD_SCAN_NAME] = on_name,       [HEAD_SCAN_VALUE] = on_value,
         [HEAD_SCAN_LINE_LF] = on_line_lf, [HEAD_SCAN_END_LF] = on_end_lf,
     };
-    for (uint32_t i = 0; i < in.n && scan->state != HEAD_SCAN_DONE; i++)
-        scan->state = steps[scan->state](scan, in.p[i]);
+    for (uint32_t i = 0; i < in.n && scan->state != HEAD_SCAN_DONE; i++) {
+        if (scan->state == HEAD_SCAN_VALUE || scan->state == HEAD_SCAN_REQUEST_LINE)
+            i += plain_run(in.p + i, in.n - i);
+        if (i < in.n)
+            scan->state = steps[scan->state](scan, in.p[i]);
+    }
 }
 
 bool head_scan_is_good(const struct head_scan *scan)
