@@ -46,6 +46,14 @@
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
 #define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
 
+#define FILTER_BYTES_MAX   (8u << 10) /* text of a filter */
+#define FILTER_DEPTH_MAX   64         /* nested parentheses and nots */
+#define FILTER_NODES_MAX   1000       /* comparisons, and the ands and ors that join them */
+#define FILTER_ITEMS_MAX   1000       /* of one `in` */
+#define FILTER_LIKE_MAX    64         /* characters between two % of `like` that hold a _ */
+#define FILTER_PATH_MAX    16         /* names of a path */
+#define FILTER_COLUMNS_MAX 4096       /* attributes of a table, nested ones too */
+
 #define KEY_BYTES_MAX      480          /* of an encoded primary key (LMDB allows 511) */
 #define NAME_BYTES_MAX     64           /* of a database, table or attribute */
 #define ROW_BYTES_MAX      (1u << 20)   /* of one encoded row */
