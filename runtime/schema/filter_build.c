@@ -461,7 +461,8 @@ struct filter_node *filter_equal_json(struct filter_build *b, const struct filte
     struct filter_node *leaf = new_leaf(b, FILTER_EQ, column, 1);
     if (!leaf)
         return NULL;
-    leaf->values[0].node = *value; /* only its kind: the members stand behind the container */
+    /* only its kind is looked at: the members stand behind the container itself */
+    leaf->values[0] = (struct filter_value){.node = *value};
     leaf->container = value;
     return leaf;
 }
