@@ -8,9 +8,9 @@
  * Between equals the one that gives the order wins, then the one with fewer parts, then the first.
  * A primary range that is open on one side may be half of the table, so it ranks as other ranges.
  *
- * It trusts that every row is in every ready index, that null (or missing) comes before any value,
- * and that within equal index keys the rows' own keys ascend. Values that an index cannot hold are
- * in no row: the store refuses such rows.
+ * It trusts that every row is in every ready index, that null (or missing) comes before any value
+ * (behind, where a part descends), and that within equal index keys the rows' own keys ascend.
+ * Values that an index cannot hold are in no row: the store refuses such rows.
  */
 #ifndef TENON_CORE_PLAN_H
 #define TENON_CORE_PLAN_H

@@ -1,9 +1,8 @@
 /* tests/unit/test_plan.c - which way a search reads its table: by a table of queries, and by
  * random queries that are run by the plan on rows in memory and compared with the naive answer. */
-#include "filter_rig.h"
+#include "plan_rig.h"
 
 #include "base/limits.h"
-#include "core/plan.h"
 
 static const char schema[] =
     "{\"properties\":{\"id\":{\"type\":\"integer\"},\"region\":{\"type\":\"string\"},"
@@ -290,7 +289,6 @@ static void memory_that_runs_out_is_said(void **state)
 
 #define ROWS    60
 #define QUERIES 20000
-#define PARTS   8
 
 static uint64_t seed = 20240131;
 
@@ -330,85 +328,6 @@ static void make_rows(void)
         rows[i] = rig_tape(json.p);
         buf_done(&json);
     }
-}
-
-/* NULL: null or missing. */
-static const struct tape_node *value_of(const struct tape_node *row, struct str path)
-{
-    while (row && path.n)
-        row = tape_get(row, str_cut(&path, '.'));
-    return row && row->kind != TAPE_NULL ? row : NULL;
-}
-
-static int compare_values(const struct tape_node *a, const struct tape_node *b)
-{
-    return a && b ? filter_compare_nodes(a, b) : (a != NULL) - (b != NULL);
-}
-
-static int compare_by(const struct plan_order *order, uint32_t n, const struct tape_node *a,
-                      const struct tape_node *b)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        int c = compare_values(value_of(a, order[i].attribute), value_of(b, order[i].attribute));
-        if (c)
-            return order[i].descending ? -c : c;
-    }
-    return 0;
-}
-
-static struct plan_order entry_order[PARTS];
-static uint32_t n_entry_order;
-
-static int by_entry(const void *a, const void *b)
-{
-    return compare_by(entry_order, n_entry_order, *(const struct tape_node *const *)a,
-                      *(const struct tape_node *const *)b);
-}
-
-static bool in_range(const struct plan *plan, const struct plan_range *r,
-                     const struct tape_node *row)
-{
-    for (uint32_t i = 0; i < r->n_equal; i++) {
-        const struct tape_node *wanted = r->equal[i].kind == TAPE_NULL ? NULL : &r->equal[i];
-        if (compare_values(value_of(row, plan->parts[i].attribute), wanted) != 0)
-            return false;
-    }
-    if (!r->has_lower && !r->has_upper)
-        return true;
-    const struct tape_node *value = value_of(row, plan->parts[r->n_equal].attribute);
-    int low = value && r->has_lower ? filter_compare_nodes(value, &r->lower) : 1;
-    int high = value && r->has_upper ? filter_compare_nodes(value, &r->upper) : -1;
-    return value && low >= r->lower_strict && high <= -r->upper_strict;
-}
-
-/* What a store would do. Returns how many rows came. */
-static size_t run(const struct plan *plan, const struct plan_query *q,
-                  const struct tape_node **found)
-{
-    const struct tape_node *entries[ROWS];
-    size_t n = 0;
-    memcpy(entries, rows, sizeof entries);
-    n_entry_order = 0;
-    for (uint32_t i = 0; i < plan->n_parts; i++)
-        entry_order[n_entry_order++] =
-            (struct plan_order){plan->parts[i].attribute, plan->parts[i].descending};
-    entry_order[n_entry_order++] = (struct plan_order){q->key.attribute, false};
-    qsort(entries, ROWS, sizeof *entries, by_entry);
-    for (uint32_t k = 0; k < plan->n_ranges; k++) {
-        uint32_t at = plan->descending ? plan->n_ranges - 1 - k : k, came = 0;
-        for (uint32_t i = 0; i < ROWS; i++) {
-            const struct tape_node *row = entries[plan->descending ? ROWS - 1 - i : i];
-            if (!in_range(plan, &plan->ranges[at], row))
-                continue;
-            came++;
-            if (!plan->test || filter_test(q->filter, row)) {
-                assert_true(n < ROWS);
-                found[n++] = row;
-            }
-        }
-        assert_true(!plan->unique || came <= 1);
-    }
-    return n;
 }
 
 static void add_condition(struct buf *out)
@@ -471,36 +390,13 @@ static void add_order(struct buf *out)
     buf_add_char(out, '\0');
 }
 
-static void check_plan(const struct plan *plan, const struct plan_query *q, const char *said)
+static void check(const struct plan *plan, const struct plan_query *q, const char *said)
 {
-    const struct tape_node *found[ROWS];
-    size_t n = run(plan, q, found), wanted = 0;
-    for (size_t i = 0; i < ROWS; i++)
-        wanted += q->filter == NULL || filter_test(q->filter, rows[i]);
-    if (n != wanted)
-        fail_msg("%zu rows, not %zu: %s", n, wanted, said);
-    for (size_t i = 0; i < n; i++)
-        if (q->filter && !filter_test(q->filter, found[i]))
-            fail_msg("a wrong row: %s", said);
-    for (size_t i = 0; plan->ordered && i + 1 < n; i++)
-        if (compare_by(plan->order, plan->n_order, found[i], found[i + 1]) >= 0)
-            fail_msg("not in the plan's order: %s", said);
-}
-
-/* Sorting by the plan's order sorts by the wanted one. */
-static void check_order(const struct plan *plan, const struct plan_query *q, const char *said)
-{
-    const struct tape_node *sorted[ROWS];
-    size_t n = 0;
-    for (size_t i = 0; i < ROWS; i++)
-        if (!q->filter || filter_test(q->filter, rows[i]))
-            sorted[n++] = rows[i];
-    memcpy(entry_order, plan->order, plan->n_order * sizeof *entry_order);
-    n_entry_order = plan->n_order;
-    qsort(sorted, n, sizeof *sorted, by_entry);
-    for (size_t i = 0; i + 1 < n; i++)
-        if (compare_by(q->order, q->n_order, sorted[i], sorted[i + 1]) > 0)
-            fail_msg("not the wanted order: %s", said);
+    const struct tape_node *entries[ROWS];
+    memcpy(entries, rows, sizeof entries);
+    rig_entries(plan->parts, plan->n_parts, q->key.attribute, entries, ROWS);
+    rig_check_plan(plan, q->filter, entries, ROWS, said);
+    rig_check_order(plan, q, rows, ROWS, said);
 }
 
 static void plans_find_the_rows_in_order(void **state)
@@ -523,8 +419,7 @@ static void plans_find_the_rows_in_order(void **state)
         buf_printf(&said, "%s by %s: ", text.p, order.p);
         plan_write_text(&plan, &said);
         buf_add_char(&said, '\0');
-        check_plan(&plan, &q, said.p);
-        check_order(&plan, &q, said.p);
+        check(&plan, &q, said.p);
         next.order = plan.order; /* the next page */
         next.n_order = plan.n_order;
         next.n_indexes = random_below(N(indexes) + 1); /* some were dropped since */
@@ -533,7 +428,7 @@ static void plans_find_the_rows_in_order(void **state)
         for (uint32_t k = 0; k < plan.n_order; k++)
             assert_true(str_eq(again.order[k].attribute, plan.order[k].attribute) &&
                         again.order[k].descending == plan.order[k].descending);
-        check_plan(&again, &next, said.p);
+        check(&again, &next, said.p);
         uses[plan.access]++;
         ordered += plan.ordered;
         untested += !plan.test;
