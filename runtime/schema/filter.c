@@ -183,8 +183,10 @@ static int finish(struct filter_build *b, const struct filter **ret)
     struct filter_step *steps = arena_array(b->arena, n + 1, sizeof *steps);
     if (!filter || !steps)
         return ERR_NO_MEMORY;
-    if (n)
+    if (n) {
+        filter_settle(b->root);
         emit(steps, 0, b->root, STEP_ACCEPT, STEP_REJECT);
+    }
     filter->root = b->root;
     filter->steps = steps;
     filter->n_steps = n;

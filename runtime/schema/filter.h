@@ -145,7 +145,7 @@ struct filter_node {
     /* a leaf */
     const struct filter_column *column;
     struct filter_value *values; /* comparison, LIKE: one; IN: sorted, each once; else none */
-    uint32_t n_values;
+    uint32_t n_values, values_cap;
     const struct filter_like *like;
     const struct tape_node *container; /* EQ, NE of a filter_from_object: equal as JSON */
 };

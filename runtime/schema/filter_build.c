@@ -1,17 +1,11 @@
 /* schema/filter_build.c - what the grammar calls: literals, leaves with their types checked, and
- * the tree.
- *
- * A negation never becomes a node. `not` turns and into or and each leaf into its opposite, which
- * holds in three-valued logic too; then "unknown" and "false" need no longer be told apart, since
- * and and or of what is left are true exactly when enough of their leaves are true.
- */
+ * what they may stand against. The tree is filter_tree.c's. */
 #include "schema/filter_parts.h"
 
 #include "base/err.h"
 #include "runtime/schema/filter_grammar.h"
 #include "schema/filter_date.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Limits --------------------------------------------------------------------------------- */
@@ -28,7 +22,7 @@ void filter_leave(struct filter_build *b)
     b->depth--;
 }
 
-static struct filter_node *new_node(struct filter_build *b)
+struct filter_node *filter_node_new(struct filter_build *b)
 {
     if (b->err)
         return NULL;
@@ -184,21 +178,6 @@ struct filter_list *filter_list_add(struct filter_build *b, struct filter_list *
 
 /* ---- Types ---------------------------------------------------------------------------------- */
 
-static enum filter_class class_of(const struct filter_value *value)
-{
-    static const uint8_t classes[] = {
-        [TAPE_NULL] = CLASS_JSON,  [TAPE_FALSE] = CLASS_BOOLEAN, [TAPE_TRUE] = CLASS_BOOLEAN,
-        [TAPE_INT] = CLASS_NUMBER, [TAPE_NUM] = CLASS_NUMBER,    [TAPE_STR] = CLASS_STRING,
-        [TAPE_ARRAY] = CLASS_JSON, [TAPE_OBJECT] = CLASS_JSON,
-    };
-    return value->is_instant ? CLASS_INSTANT : classes[value->node.kind];
-}
-
-enum filter_class filter_leaf_class(const struct filter_node *leaf)
-{
-    return class_of(leaf->values);
-}
-
 bool filter_read_instant(enum filter_type type, struct str text, struct filter_instant *ret)
 {
     if (type == FILTER_DATE || (type == FILTER_ANY && text.n == FILTER_DATE_BYTES))
@@ -240,13 +219,13 @@ static bool fit(struct filter_build *b, const struct filter_column *column,
                 struct filter_literal *literal)
 {
     struct filter_value *value = &literal->value;
-    if (is_date(column) && class_of(value) == CLASS_STRING) {
+    if (is_date(column) && filter_class_of(value) == CLASS_STRING) {
         value->is_instant =
             filter_read_instant(FILTER_ANY, tape_str(&value->node), &value->instant);
         if (value->is_instant)
             check_years(b, literal);
     }
-    if (!(literals_of[column->type].classes >> class_of(value) & 1))
+    if (!(literals_of[column->type].classes >> filter_class_of(value) & 1))
         fail_type(b, column, &literal->token);
     return !b->err;
 }
@@ -268,54 +247,9 @@ static bool fit_operator(struct filter_build *b, const struct filter_column *col
 
 static bool fit_ordered(struct filter_build *b, const struct filter_literal *literal)
 {
-    if (class_of(&literal->value) == CLASS_BOOLEAN)
+    if (filter_class_of(&literal->value) == CLASS_BOOLEAN)
         filter_fail(b, ERR_SYNTAX, &literal->token, "a number, a string or a date to order by");
     return !b->err;
-}
-
-/* ---- Order of values ------------------------------------------------------------------------ */
-
-int filter_compare_numbers(const struct tape_node *a, const struct tape_node *b)
-{
-    if (a->kind == TAPE_INT && b->kind == TAPE_INT)
-        return (a->v.i > b->v.i) - (a->v.i < b->v.i);
-    if (a->kind == TAPE_NUM && b->kind == TAPE_NUM)
-        return (a->v.d > b->v.d) - (a->v.d < b->v.d);
-    if (a->kind == TAPE_NUM)
-        return -filter_compare_numbers(b, a);
-    double d = b->v.d;
-    if (d >= 0x1p63)
-        return -1;
-    if (d < -0x1p63)
-        return 1;
-    int64_t whole = (int64_t)d; /* towards zero */
-    if (a->v.i != whole)
-        return a->v.i < whole ? -1 : 1;
-    double rest = d - (double)whole; /* exact: what has a fraction is below 2^53 */
-    return (rest < 0) - (rest > 0);
-}
-
-int filter_compare_nodes(const struct tape_node *a, const struct tape_node *b)
-{
-    if (a->kind == TAPE_STR)
-        return str_compare(tape_str(a), tape_str(b));
-    if (a->kind == TAPE_INT || a->kind == TAPE_NUM)
-        return filter_compare_numbers(a, b);
-    return (a->kind > b->kind) - (a->kind < b->kind);
-}
-
-int filter_compare_values(enum filter_class class, const struct filter_value *a,
-                          const struct filter_value *b)
-{
-    if (class == CLASS_INSTANT)
-        return filter_instant_compare(a->instant, b->instant);
-    return filter_compare_nodes(&a->node, &b->node);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const struct filter_value *x = a, *y = b;
-    return filter_compare_values(class_of(x), x, y);
 }
 
 /* ---- Leaves --------------------------------------------------------------------------------- */
@@ -323,13 +257,13 @@ static int by_value(const void *a, const void *b)
 static struct filter_node *new_leaf(struct filter_build *b, enum filter_op op,
                                     const struct filter_column *column, uint32_t n_values)
 {
-    struct filter_node *leaf = new_node(b);
+    struct filter_node *leaf = filter_node_new(b);
     if (!leaf)
         return NULL;
     leaf->op = op;
     leaf->column = column;
     leaf->n_leaves = 1;
-    leaf->n_values = n_values;
+    leaf->n_values = leaf->values_cap = n_values;
     leaf->values = arena_array(b->arena, n_values ? n_values : 1, sizeof *leaf->values);
     if (!leaf->values)
         filter_no_memory(b);
@@ -385,18 +319,6 @@ struct filter_node *filter_between(struct filter_build *b, const struct filter_c
     return filter_join(b, FILTER_AND, low, high);
 }
 
-/* Sorts a list and takes out what is there twice; one value is an equality. */
-static void settle_list(struct filter_node *leaf)
-{
-    uint32_t n = 1;
-    qsort(leaf->values, leaf->n_values, sizeof *leaf->values, by_value);
-    for (uint32_t i = 1; i < leaf->n_values; i++)
-        if (by_value(&leaf->values[n - 1], &leaf->values[i]) != 0)
-            leaf->values[n++] = leaf->values[i];
-    leaf->n_values = n;
-    leaf->op = n == 1 ? FILTER_EQ : FILTER_IN;
-}
-
 struct filter_node *filter_in(struct filter_build *b, const struct filter_column *column,
                               struct filter_token op, struct filter_list *list)
 {
@@ -407,13 +329,12 @@ struct filter_node *filter_in(struct filter_build *b, const struct filter_column
     for (struct filter_literal *item = list->first; leaf && item; item = item->next) {
         if (!fit(b, column, item))
             return NULL;
-        if (class_of(&item->value) != class_of(&list->first->value))
+        if (filter_class_of(&item->value) != filter_class_of(&list->first->value))
             filter_fail(b, ERR_SYNTAX, &item->token, "a value of the same type as the first");
         leaf->values[n++] = item->value;
     }
     if (b->err)
         return NULL;
-    settle_list(leaf);
     return leaf;
 }
 
@@ -465,119 +386,4 @@ struct filter_node *filter_equal_json(struct filter_build *b, const struct filte
     leaf->values[0] = (struct filter_value){.node = *value};
     leaf->container = value;
     return leaf;
-}
-
-/* ---- The tree ------------------------------------------------------------------------------- */
-
-static bool is_equality(const struct filter_node *node)
-{
-    return (node->op == FILTER_EQ || node->op == FILTER_IN) &&
-           filter_leaf_class(node) != CLASS_JSON;
-}
-
-/* x = 1 or x in (2, 3): one list, which an index can serve. */
-static bool merge_equality(struct filter_build *b, struct filter_node *into,
-                           const struct filter_node *more)
-{
-    if (!is_equality(into) || !is_equality(more) ||
-        !str_eq(into->column->path, more->column->path) ||
-        filter_leaf_class(into) != filter_leaf_class(more))
-        return false;
-    uint32_t n = into->n_values + more->n_values;
-    struct filter_value *both = arena_array(b->arena, n, sizeof *both);
-    if (!both) {
-        filter_no_memory(b);
-        return true;
-    }
-    memcpy(both, into->values, into->n_values * sizeof *both);
-    memcpy(both + into->n_values, more->values, more->n_values * sizeof *both);
-    into->values = both;
-    into->n_values = n;
-    settle_list(into);
-    return true;
-}
-
-static void append(struct filter_node *parent, struct filter_node *child)
-{
-    child->next = NULL;
-    if (parent->last)
-        parent->last->next = child;
-    else
-        parent->first = child;
-    parent->last = child;
-    parent->n_leaves += child->n_leaves;
-}
-
-/* Adds a leaf or a node of the other op. */
-static void add_child(struct filter_build *b, struct filter_node *parent, struct filter_node *child)
-{
-    if (parent->op == FILTER_OR)
-        for (struct filter_node *sibling = parent->first; sibling; sibling = sibling->next)
-            if (merge_equality(b, sibling, child))
-                return;
-    append(parent, child);
-}
-
-static void add_all(struct filter_build *b, struct filter_node *parent, struct filter_node *node)
-{
-    if (node->op != parent->op) {
-        add_child(b, parent, node);
-        return;
-    }
-    for (struct filter_node *child = node->first, *next; child; child = next) {
-        next = child->next;
-        add_child(b, parent, child);
-    }
-}
-
-struct filter_node *filter_join(struct filter_build *b, enum filter_op op, struct filter_node *left,
-                                struct filter_node *right)
-{
-    struct filter_node *parent = new_node(b);
-    if (!parent)
-        return NULL;
-    if (left->op == op) {
-        parent = left;
-    } else {
-        parent->op = op;
-        add_child(b, parent, left);
-    }
-    add_all(b, parent, right);
-    return parent->first == parent->last ? parent->first : parent;
-}
-
-static const uint8_t opposite[] = {
-    [FILTER_AND] = FILTER_OR,
-    [FILTER_OR] = FILTER_AND,
-    [FILTER_EQ] = FILTER_NE,
-    [FILTER_NE] = FILTER_EQ,
-    [FILTER_LT] = FILTER_GE,
-    [FILTER_LE] = FILTER_GT,
-    [FILTER_GT] = FILTER_LE,
-    [FILTER_GE] = FILTER_LT,
-    [FILTER_IN] = FILTER_NOT_IN,
-    [FILTER_NOT_IN] = FILTER_IN,
-    [FILTER_LIKE] = FILTER_NOT_LIKE,
-    [FILTER_NOT_LIKE] = FILTER_LIKE,
-    [FILTER_IS_NULL] = FILTER_NOT_NULL,
-    [FILTER_NOT_NULL] = FILTER_IS_NULL,
-};
-
-/* Takes the children out and puts their opposites in again, since equalities that stand side by
- * side under an `or` now become a list. */
-struct filter_node *filter_negate(struct filter_build *b, struct filter_node *node, bool really)
-{
-    if (b->err || !really)
-        return node;
-    node->op = opposite[node->op];
-    if (node->op > FILTER_OR)
-        return node;
-    struct filter_node *child = node->first, *next;
-    node->first = node->last = NULL;
-    node->n_leaves = 0;
-    for (; child; child = next) {
-        next = child->next;
-        add_child(b, node, filter_negate(b, child, true));
-    }
-    return node->first == node->last ? node->first : node;
 }

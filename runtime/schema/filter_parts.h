@@ -3,7 +3,8 @@
  *   filter.c          entry points, the grammar's loop, syntax faults, the compiled steps
  *   filter_lex.re     text to tokens
  *   filter_grammar.y  tokens to calls of filter_build.c
- *   filter_build.c    nodes: types checked, negation pushed into the leaves
+ *   filter_build.c    names, literals and leaves: types checked
+ *   filter_tree.c     order of values; nodes joined, negation pushed into the leaves
  *   filter_columns.c  attributes from a schema, and finding them by path
  *   filter_like.c     patterns
  *   filter_bounds.c   what a filter says of one attribute
@@ -115,9 +116,13 @@ struct filter_node *filter_equal_json(struct filter_build *b, const struct filte
 struct filter_node *filter_join(struct filter_build *b, enum filter_op op, struct filter_node *left,
                                 struct filter_node *right);
 struct filter_node *filter_negate(struct filter_build *b, struct filter_node *node, bool really);
+struct filter_node *filter_node_new(struct filter_build *b); /* counted; NULL after a failure */
+/* When the tree is whole: puts its lists in order. */
+void filter_settle(struct filter_node *node);
 void filter_enter(struct filter_build *b, struct filter_token token);
 void filter_leave(struct filter_build *b);
 
+enum filter_class filter_class_of(const struct filter_value *value);
 /* The class that a leaf with values compares by. */
 enum filter_class filter_leaf_class(const struct filter_node *leaf);
 int filter_compare_values(enum filter_class class, const struct filter_value *a,

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#define PLANNED 32 /* sound rows */
+#define PLANNED 20 /* sound rows */
 
 static uint64_t seed;
 

@@ -217,6 +217,29 @@ static void like_does_not_explode(void **state)
     buf_done(&json);
 }
 
+/* A chain of equalities becomes one list; neither memory nor time may grow with its square. */
+static void a_long_chain_of_equalities_stays_small(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct arena small;
+    const struct filter *filter;
+    buf_add_lit(&text, "id in (0");
+    for (int i = 1; i < 800; i++)
+        buf_printf(&text, ",%d", i);
+    buf_add_lit(&text, ")");
+    for (int i = 0; i < 480; i++)
+        buf_printf(&text, "or id=%d ", i % 10);
+    assert_true(text.n < FILTER_BYTES_MAX);
+    arena_init(&small, 1u << 20);
+    assert_int_equal(filter_compile(buf_str(&text), &columns, &small, &filter, NULL), 0);
+    assert_int_equal(filter_root(filter)->op, FILTER_IN);
+    assert_int_equal(filter_root(filter)->n_values, 800);
+    assert_string_equal(found_by(filter), "1 2 3 4 5 6 7 8");
+    arena_done(&small);
+    buf_done(&text);
+}
+
 /* The n-th allocation fails, for every n: by a limit of the arena that grows. */
 static void memory_that_runs_out_is_said(void **state)
 {
@@ -549,6 +572,7 @@ int main(void)
         cmocka_unit_test(a_path_has_a_limit),
         cmocka_unit_test(holes_between_percents_have_a_limit),
         cmocka_unit_test(like_does_not_explode),
+        cmocka_unit_test(a_long_chain_of_equalities_stays_small),
         cmocka_unit_test(memory_that_runs_out_is_said),
         cmocka_unit_test(columns_come_from_the_schema),
         cmocka_unit_test(odd_schemas_give_columns_without_a_type),

@@ -158,7 +158,8 @@ static void check_planned(const struct expression *e, const struct filter *filte
     if (rig_run(&plan, filter, read, PLANNED, found) != wanted)
         fail_msg("the plan finds others than the reference: %s", text);
     rig_check_plan(&plan, filter, read, PLANNED, text);
-    rig_check_order(&plan, &q, read, PLANNED, text);
+    if (random_below(4) == 0)
+        rig_check_order(&plan, &q, read, PLANNED, text);
     n_accesses[plan.access]++;
 }
 
