@@ -95,6 +95,9 @@ int filter_from_object(const struct tape_node *object, const struct filter_colum
 /* One sentence: "column 7: found 'popultion', expected an attribute: ...; did you mean ...?" */
 void filter_fault_write(const struct filter_fault *fault, struct buf *out);
 
+/* The language in a few lines, for those who have to write a filter: descriptions of tools. */
+extern const char filter_guide[];
+
 /* Does the row (an object) match? */
 bool filter_test(const struct filter *filter, const struct tape_node *row);
 

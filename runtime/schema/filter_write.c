@@ -6,6 +6,13 @@
 #include "schema/filter_date.h"
 #include "wire/json_write.h"
 
+const char filter_guide[] =
+    "Conditions: = != < <= > >=, in (...), between ... and ..., like 'a%' (% any text, _ one "
+    "character), is null, is not null; join them with and, or, not and parentheses. Values: "
+    "'text' in single quotes, numbers, true, false, date '2024-01-31', datetime "
+    "'2024-01-31T10:00:00Z'. Attributes of nested objects: address.city. Text compares by case; a "
+    "condition on a missing value is never true, but for is null.";
+
 static void write_text(struct str s, struct buf *out)
 {
     buf_add_char(out, '\'');
