@@ -42,6 +42,19 @@
 #define CATALOG_BYTES_MAX   (256u << 20) /* of a snapshot of all tables and list entries */
 #define TOOL_NAME_BYTES_MAX 120 /* of what a tool is called after its verb (MCP: 128 in all) */
 
+/* JSON Schema. Faults beyond the first ten are not told. */
+#define SCHEMA_FAULTS_MAX        10
+#define SCHEMA_SUBSCHEMAS_MAX    10000
+#define SCHEMA_DEPTH_MAX         64  /* subschemas within subschemas */
+#define SCHEMA_REACH_MAX         64  /* subschemas that one after the other refer to one value */
+#define SCHEMA_RECURSION_MAX     400 /* subschemas at work at one time of a check */
+#define SCHEMA_STEPS_MAX         5000000 /* of a check: values looked at, each time anew */
+#define SCHEMA_CHECK_MS_MAX      1000    /* of a check that spends its time in patterns */
+#define SCHEMA_PATTERN_BYTES_MAX 4096
+#define SCHEMA_PATTERN_STEPS_MAX 100000 /* of PCRE2 in one match */
+#define SCHEMA_PATTERN_DEPTH_MAX 100000 /* of its backtracking */
+#define SCHEMA_PATTERN_KIB_MAX   4096   /* of memory for it */
+
 #define TEMPLATE_BYTES_MAX 2048 /* text of a URI template */
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
 #define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
