@@ -39,11 +39,16 @@ struct seen {
 
 /* ---- faults and limits ---------------------------------------------------------------------- */
 
-#define fail_at(run, value, member, keyword, ...)                                          \
-    ((run)->quiet ? false                                                                  \
-                  : (fault_add(&(run)->list, value, member,                                \
-                               (run)->in_name ? "propertyNames" : (keyword), __VA_ARGS__), \
-                     false))
+static bool is_heard(const struct run *run)
+{
+    return !run->quiet && !run->err;
+}
+
+#define fail_at(run, value, member, keyword, ...)                                           \
+    (is_heard(run) ? (fault_add(&(run)->list, value, member,                                \
+                                (run)->in_name ? "propertyNames" : (keyword), __VA_ARGS__), \
+                      false)                                                                \
+                   : false)
 #define fail(run, value, keyword, ...) fail_at(run, value, STR_NONE, keyword, __VA_ARGS__)
 
 __attribute__((cold)) static bool give_up(struct run *run, const struct tape_node *value,
@@ -95,7 +100,7 @@ __attribute__((cold)) static bool fail_type(struct run *run, const struct subsch
                                             const struct tape_node *value)
 {
     char types[96];
-    if (run->quiet)
+    if (!is_heard(run))
         return false;
     keyword_type_text(sub->types, types, sizeof types);
     return fail(run, value, "type", "%s", types);
@@ -106,7 +111,7 @@ __attribute__((cold)) static bool fail_by_value(struct run *run, const struct ta
                                                 const struct tape_node *limit)
 {
     char text[200];
-    if (run->quiet)
+    if (!is_heard(run))
         return false;
     snprintf(text, sizeof text, "%s", relation);
     fault_value_text(limit, text, sizeof text);
@@ -378,7 +383,7 @@ __attribute__((cold)) static bool fail_unknown(struct run *run, const struct tap
 {
     char names[128] = "";
     size_t n = 0;
-    if (run->quiet)
+    if (!is_heard(run))
         return false;
     for (uint32_t i = 0; rules && i < rules->n_properties && n < sizeof names; i++)
         if (rules->properties[i].schema)
@@ -446,7 +451,7 @@ __attribute__((cold)) static bool fail_required(struct run *run, const struct ob
 {
     struct seen there;
     uint32_t next = 0;
-    if (run->quiet || !push_seen(run, rules->n_properties, &there))
+    if (!is_heard(run) || !push_seen(run, rules->n_properties, &there))
         return false;
     memset(run->seen + there.at, 0, there.n);
     tape_each (object, key, value) {
@@ -570,7 +575,7 @@ __attribute__((cold)) static bool fail_alternatives(struct run *run,
     char text[96];
     uint16_t types = 0;
     bool simple = true;
-    if (run->quiet)
+    if (!is_heard(run))
         return false;
     for (uint32_t i = 0; i < alternatives->n; i++) {
         simple &= alternatives->v[i]->simple;

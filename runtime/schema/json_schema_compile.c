@@ -76,6 +76,9 @@ static uint16_t measure(struct compiler *c, const struct subschema *constant, ui
 
 /* ---- stages --------------------------------------------------------------------------------- */
 
+/* What names and references are relative to in a document that does not say: they need a path. */
+#define DEFAULT_BASE "schema:///"
+
 static void choose_dialect(struct compiler *c)
 {
     const struct tape_node *said = tape_get(c->document, STR("$schema"));
@@ -120,7 +123,7 @@ static void run_stages(struct compiler *c)
 {
     choose_dialect(c);
     if (went_well(c))
-        index_schema(c, c->document, STR(""), 0);
+        index_schema(c, c->document, STR(DEFAULT_BASE), 0);
     if (went_well(c))
         index_finish(c);
     if (went_well(c))

@@ -44,7 +44,7 @@ void schema_fault_within(struct schema_fault *fault, struct str segment)
     char text[2 * JSON_POINTER_BYTES];
     size_t n = escape_segment(segment, text, sizeof text), old = strlen(fault->pointer);
     size_t room = sizeof fault->pointer - 1 - old;
-    if (room == 0 || (old == sizeof fault->pointer - 4 && is_cut(fault->pointer)))
+    if (room == 0 || (old + 8 >= sizeof fault->pointer && is_cut(fault->pointer)))
         return;
     fault->pointer[old] = '/';
     memcpy(fault->pointer + old + 1, text, n < room ? n : room - 1);

@@ -281,7 +281,8 @@ static const struct tape_node *child(const struct tape_node *at, struct str segm
     uint64_t index;
     if (at->kind == TAPE_OBJECT)
         return tape_get(at, segment);
-    if (at->kind != TAPE_ARRAY || str_to_u64(segment, &index) < 0 || index >= at->n)
+    bool padded = segment.n > 1 && segment.p[0] == '0';
+    if (at->kind != TAPE_ARRAY || padded || str_to_u64(segment, &index) < 0 || index >= at->n)
         return NULL;
     for (at++; index; index--)
         at = tape_next(at);

@@ -3,6 +3,10 @@
  * Rewritten are escapes, `.`, `\s`, `\p{...}` and what PCRE2 would read otherwise; everything else
  * is the same in both. Refused is what only PCRE2 knows: verbs, recursion, atomic groups,
  * possessive quantifiers, inline options, and letters behind a backslash that ECMA has no use for.
+ *
+ * Not compiled to machine code: that takes a quarter off a check that is full of patterns (which is
+ * within its budget as it is, see tests/bench/bench_schema.c), but needs pages that are both
+ * writable and executable, and somebody to free them; so a compiled schema is only its arena.
  */
 #include "schema/json_schema_pattern.h"
 

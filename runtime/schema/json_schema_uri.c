@@ -1,6 +1,5 @@
 /* schema/json_schema_uri.c - a reference as seen from a base URI (RFC 3986, section 5.2), for $id
- * and $ref. Nothing is normalised beyond that: two spellings of one URI are two names. A base that
- * is itself relative (a document without $id) is resolved against as it stands. */
+ * and $ref. Nothing is normalised beyond that: two spellings of one URI are two names. */
 #include "schema/json_schema_parts.h"
 
 #include <string.h>

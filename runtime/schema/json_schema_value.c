@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -240,7 +241,7 @@ struct decimal {
 static struct decimal decimal_of_double(double d)
 {
     char text[40];
-    int precision = 14;
+    int precision = fabs(d) < DBL_MIN ? 0 : 14;
     do
         snprintf(text, sizeof text, "%.*e", precision, fabs(d));
     while (strtod(text, NULL) != fabs(d) && precision++ < 16);
