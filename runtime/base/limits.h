@@ -49,7 +49,7 @@
 #define SCHEMA_REACH_MAX         64  /* subschemas that one after the other refer to one value */
 #define SCHEMA_RECURSION_MAX     400 /* subschemas at work at one time of a check */
 #define SCHEMA_STEPS_MAX         5000000 /* of a check: values looked at, each time anew */
-#define SCHEMA_CHECK_MS_MAX      1000    /* of a check that spends its time in patterns */
+#define SCHEMA_CHECK_MS_MAX      250     /* of a check that spends its time in patterns */
 #define SCHEMA_PATTERN_BYTES_MAX 4096
 #define SCHEMA_PATTERN_STEPS_MAX 100000 /* of PCRE2 in one match */
 #define SCHEMA_PATTERN_DEPTH_MAX 100000 /* of its backtracking */
