@@ -64,10 +64,10 @@ struct search {
 static int match(void *ctx, const struct store_table *stored)
 {
     struct search *search = ctx;
-    struct row_fault fault;
+    struct schema_faults faults;
     if (!str_eq(stored->database, search->database) || !str_eq(stored->name, search->name))
         return 0;
-    int err = table_parse(stored->definition, search->arena, search->ret, &fault);
+    int err = table_parse(stored->definition, search->arena, search->ret, &faults);
     if (err < 0)
         return err == ERR_NO_MEMORY ? err : ERR_STORE_DAMAGED;
     search->ret->id = stored->id;

@@ -119,10 +119,12 @@ static int check_rules(const struct cli_args *args)
 
 /* ---- one record ----------------------------------------------------------------------------- */
 
-static int tell_row_fault(struct record_fault *fault, uint64_t line, const struct row_fault *row)
+static int tell_row_fault(struct record_fault *fault, uint64_t line,
+                          const struct schema_faults *faults)
 {
-    return record_fail(fault, line, false, "%s%s%s, expected %s", row->pointer,
-                       *row->pointer ? ": " : "", row->reason, row->expected);
+    const struct schema_fault *first = &faults->v[0];
+    return record_fail(fault, line, false, "%s%s%s, expected %s", first->pointer,
+                       *first->pointer ? ": " : "", first->keyword, first->expected);
 }
 
 static int load_row(struct import *im, struct str key, const struct record *record)
@@ -134,16 +136,16 @@ static int load_row(struct import *im, struct str key, const struct record *reco
 /* 0; ERR_SYNTAX with *fault: a bad record; another error: the store's. */
 static int take_record(struct import *im, struct record *record, struct record_fault *fault)
 {
-    struct row_fault row;
+    struct schema_faults faults;
     struct str key;
     if (transform(im, &record->row) < 0)
         return record_fail(fault, record->line, false,
                            "two attributes have the same name after --rename or --prefix");
-    int err = table_check_row(&im->table, record->row, &row);
+    int err = table_check_row(&im->table, record->row, &faults);
     if (err == 0)
-        err = table_row_key(&im->table, record->row, &im->arena, &key, &row);
-    if (err == ERR_PARAMS)
-        return tell_row_fault(fault, record->line, &row);
+        err = table_row_key(&im->table, record->row, &im->arena, &key, &faults);
+    if (err == ERR_PARAMS || err == ERR_LIMIT)
+        return tell_row_fault(fault, record->line, &faults);
     if (err < 0)
         return err;
     return im->load ? load_row(im, key, record) : 0;

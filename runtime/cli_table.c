@@ -66,19 +66,20 @@ static int load_definition(const char *path, struct arena *arena, struct buf *te
 {
     struct json *tree;
     struct json_error error;
-    struct row_fault fault;
+    struct schema_faults faults;
     text->limit = DEFINITION_BYTES_MAX;
     if (read_file(path, text) < 0)
         return cli_failed("%s: cannot be read, or is larger than 1 MiB", path);
     if (json_tree_parse(buf_str(text), arena, &tree, &error) < 0)
         return cli_failed("%s:%u: %s", path, error.line, error.text);
-    int err = table_parse(buf_str(text), arena, ret, &fault);
+    int err = table_parse(buf_str(text), arena, ret, &faults);
     if (err == ERR_NO_MEMORY)
         return cli_failed("%s: %s", path, err_text(err));
     if (err < 0)
-        return cli_failed("%s:%u: %s: %s, expected %s", path, line_at(tree, str_of(fault.pointer)),
-                          *fault.pointer ? fault.pointer : "the definition", fault.reason,
-                          fault.expected);
+        return cli_failed("%s:%u: %s: %s, expected %s", path,
+                          line_at(tree, str_of(faults.v[0].pointer)),
+                          *faults.v[0].pointer ? faults.v[0].pointer : "the definition",
+                          faults.v[0].keyword, faults.v[0].expected);
     return 0;
 }
 

@@ -59,6 +59,18 @@ struct str call_fault_data(struct call *call, const char *prefix, const char *po
     return json;
 }
 
+struct str call_errors_data(struct call *call, const char *prefix,
+                            const struct schema_faults *faults)
+{
+    struct buf data = {0};
+    buf_add_lit(&data, "{\"errors\":");
+    schema_faults_write(faults, prefix, &data);
+    buf_add_char(&data, '}');
+    struct str json = arena_buf(&call->arena, &data);
+    buf_done(&data);
+    return json;
+}
+
 /* ---- Answering ------------------------------------------------------------------------------ */
 
 /* Without memory for the body there is still a status. */

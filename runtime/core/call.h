@@ -11,6 +11,7 @@
 #define TENON_CORE_CALL_H
 
 #include "base/arena.h"
+#include "schema/json_schema.h"
 #include "wire/rpc.h"
 
 struct catalog;
@@ -89,6 +90,9 @@ int call_explain(struct call *call, int err, struct str message, struct str data
  * arena; STR_NONE without memory. `prefix` goes before the pointer. */
 struct str call_fault_data(struct call *call, const char *prefix, const char *pointer,
                            const char *reason, const char *expected);
+/* The same for several faults: {"errors":[{"pointer":..,"keyword":..,"expected":..}, ..]}. */
+struct str call_errors_data(struct call *call, const char *prefix,
+                            const struct schema_faults *faults);
 /* Answers without a body: 202, 204. */
 void call_accept(struct call *call, int http_status);
 

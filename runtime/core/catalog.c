@@ -37,14 +37,15 @@ static int read_table(void *ctx, const struct store_table *stored)
 {
     struct reading *r = ctx;
     struct arena *arena = &r->catalog->arena;
-    struct row_fault fault = {0};
+    struct schema_faults faults = {0};
     struct table table;
-    int err = table_parse(stored->definition, arena, &table, &fault);
+    int err = table_parse(stored->definition, arena, &table, &faults);
     if (err == ERR_NO_MEMORY)
         return err;
     if (err < 0) {
         log_error("table " STR_FMT "." STR_FMT " is left out, its definition is damaged: %s: %s",
-                  STR_ARG(stored->database), STR_ARG(stored->name), fault.pointer, fault.expected);
+                  STR_ARG(stored->database), STR_ARG(stored->name), faults.v[0].pointer,
+                  faults.v[0].expected);
         return 0;
     }
     table.id = stored->id;

@@ -30,7 +30,7 @@ struct catalog_tool {
     struct str name;
     const struct table *table;
     enum table_verb verb;
-    const struct tape_node *input; /* its input schema */
+    const struct json_schema *input;
 };
 
 struct catalog {

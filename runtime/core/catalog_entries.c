@@ -2,6 +2,7 @@
  * then written by the table of each negotiable revision, so that an older client never sees what
  * its revision does not know. */
 #include "base/err.h"
+#include "base/log.h"
 #include "core/catalog.h"
 #include "core/resource_uri.h"
 #include "generated/edges.h"
@@ -64,15 +65,27 @@ static void sort(struct catalog_list *list)
 
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
-static int open_input(struct catalog *c, struct str text, const struct tape_node **ret)
+/* 0, ERR_NO_MEMORY, or ERR_PARAMS: the table's schema holds what cannot stand in a tool's. */
+static int compile_input(struct catalog *c, const struct mcp_tool *tool,
+                         const struct json_schema **ret)
 {
+    const struct tape_node *tape;
     struct wire_fault fault;
+    struct schema_faults faults;
+    struct str text = tool->input_schema;
     char *padded = arena_zalloc(&c->arena, (size_t)text.n + JSON_PADDING_BYTES);
     if (!padded)
         return ERR_NO_MEMORY;
     memcpy(padded, text.p, text.n);
-    int err = tape_open((struct str){padded, text.n}, &c->arena, ret, &fault);
-    return err == ERR_NO_MEMORY || err == 0 ? err : ERR_INTERNAL;
+    int err = tape_open((struct str){padded, text.n}, &c->arena, &tape, &fault);
+    if (err < 0)
+        return err == ERR_NO_MEMORY ? err : ERR_INTERNAL;
+    err = json_schema_compile(tape, NULL, &c->arena, ret, &faults);
+    if (err == ERR_PARAMS)
+        log_error("tool " STR_FMT " is left out, its schema cannot be used: %s: %s, expected %s",
+                  STR_ARG(tool->name), faults.v[0].pointer, faults.v[0].keyword,
+                  faults.v[0].expected);
+    return err;
 }
 
 static void fill_annotations(enum table_verb verb, struct mcp_tool_annotations *a)
@@ -114,9 +127,9 @@ static int add_tool(struct making *m, const struct table *table, enum table_verb
     struct catalog_tool *entry = &c->tools[c->n_tools];
     int err = fill_tool(m, table, verb, &tool, &annotations);
     if (err == 0)
-        err = open_input(c, tool.input_schema, &entry->input);
+        err = compile_input(c, &tool, &entry->input);
     if (err < 0)
-        return err;
+        return err == ERR_PARAMS ? 0 : err;
     entry->name = tool.name;
     entry->table = table;
     entry->verb = verb;

@@ -11,7 +11,7 @@
 #include "core/table_run.h"
 #include "generated/methods.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #define NAME_SHOWN_MAX 200 /* bytes of an unknown name */
 
@@ -77,9 +77,9 @@ static int explain_unknown(struct call *call, struct str name)
     return call_explain(call, ERR_PARAMS, message, STR_NONE);
 }
 
-static int explain(struct call *call, const char *pointer, const char *reason, const char *expected)
+static int refuse(struct call *call, const struct schema_faults *faults)
 {
-    struct str data = call_fault_data(call, "/params/arguments", pointer, reason, expected);
+    struct str data = call_errors_data(call, "/params/arguments", faults);
     return call_explain(call, ERR_PARAMS, STR_NONE, data);
 }
 
@@ -95,9 +95,10 @@ static bool may_have_too_many(struct str text)
 
 static int refuse_size(struct call *call)
 {
-    char expected[64];
-    snprintf(expected, sizeof expected, "at most %u values and member names", ARGUMENT_NODES_MAX);
-    return explain(call, "", "size", expected);
+    struct schema_faults faults = {.n = 1};
+    schema_fault_set(&faults.v[0], "size", "at most %u values and member names",
+                     ARGUMENT_NODES_MAX);
+    return refuse(call, &faults);
 }
 
 /* Absent arguments are an empty object (acceptance C-019). */
@@ -116,14 +117,17 @@ static int open_arguments(struct call *call, struct str text, const struct tape_
         return refuse_size(call);
     if (err != ERR_PARAMS)
         return err;
-    return explain(call, fault.pointer, wire_reason_name(fault.reason), fault.expected);
+    struct schema_faults faults = {.n = 1};
+    memcpy(faults.v[0].pointer, fault.pointer, sizeof fault.pointer);
+    schema_fault_set(&faults.v[0], wire_reason_name(fault.reason), "%s", fault.expected);
+    return refuse(call, &faults);
 }
 
 int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_params *params,
                       struct mcp_call_tool_result *result)
 {
     const struct tape_node *args;
-    struct row_fault fault = {.pointer = ""};
+    struct schema_faults faults;
     (void)result; /* written by tool_succeed or tool_fail */
     int err = catalog_use(call);
     if (err < 0)
@@ -136,7 +140,8 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
     err = open_arguments(call, params->arguments, &args);
     if (err < 0)
         return err;
-    if (row_check(tool->input, args, &fault) < 0)
-        return explain(call, fault.pointer, fault.reason, fault.expected);
-    return table_run(call, tool, args);
+    err = json_schema_check(tool->input, args, &faults);
+    if (err == ERR_PARAMS || err == ERR_LIMIT)
+        return refuse(call, &faults);
+    return err < 0 ? err : table_run(call, tool, args);
 }

@@ -41,7 +41,7 @@ bool table_name_is_valid(struct str name)
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 static int open_text(struct str text, struct arena *arena, const struct tape_node **ret,
-                     struct row_fault *fault)
+                     struct schema_faults *faults)
 {
     struct wire_fault wire = {0};
     char *copy = arena_zalloc(arena, (size_t)text.n + JSON_PADDING_BYTES);
@@ -51,19 +51,21 @@ static int open_text(struct str text, struct arena *arena, const struct tape_nod
         memcpy(copy, text.p, text.n);
     int err = tape_open((struct str){copy, text.n}, arena, ret, &wire);
     if (err < 0) {
-        memcpy(fault->pointer, wire.pointer, sizeof fault->pointer);
-        row_fault_set(fault, wire_reason_name(wire.reason), "%s", wire.expected);
+        faults->n = 1;
+        memcpy(faults->v[0].pointer, wire.pointer, sizeof faults->v[0].pointer);
+        schema_fault_set(&faults->v[0], wire_reason_name(wire.reason), "%s", wire.expected);
     }
     return err;
 }
 
-static int fail_at(struct row_fault *fault, const char *pointer, struct str segment,
-                   const char *reason, const char *expected)
+static int fail_at(struct schema_faults *faults, const char *pointer, struct str segment,
+                   const char *keyword, const char *expected)
 {
-    strcpy(fault->pointer, pointer);
+    faults->n = 1;
+    strcpy(faults->v[0].pointer, pointer);
     if (segment.p)
-        row_fault_within(fault, segment);
-    return row_fault_set(fault, reason, "%s", expected);
+        schema_fault_within(&faults->v[0], segment);
+    return schema_fault_set(&faults->v[0], keyword, "%s", expected);
 }
 
 static bool is_named(const struct tape_node *names, struct str name)
@@ -88,20 +90,21 @@ static bool has_single_type(const struct tape_node *schema, struct str type)
 }
 
 static int read_attributes(struct table *t, const struct tape_node *definition, struct arena *arena,
-                           struct row_fault *fault)
+                           struct schema_faults *faults)
 {
     const struct tape_node *properties = tape_get(t->schema, STR("properties"));
     const struct tape_node *required = tape_get(t->schema, STR("required"));
     const struct tape_node *indexed = tape_get(definition, STR("indexed"));
     if (properties->n == 0)
-        return fail_at(fault, "/schema/properties", STR_NONE, "required", "at least one attribute");
+        return fail_at(faults, "/schema/properties", STR_NONE, "required",
+                       "at least one attribute");
     t->attributes = arena_array(arena, properties->n, sizeof *t->attributes);
     if (!t->attributes)
         return ERR_NO_MEMORY;
     tape_each (properties, key, schema) {
         struct str name = tape_str(key);
         if (!table_name_is_valid(name))
-            return fail_at(fault, "/schema/properties", name, "name",
+            return fail_at(faults, "/schema/properties", name, "name",
                            "letters, digits and underscores, a letter first, not too long");
         t->attributes[t->n_attributes++] =
             (struct table_attribute){.name = name,
@@ -112,20 +115,27 @@ static int read_attributes(struct table *t, const struct tape_node *definition, 
     return 0;
 }
 
-static int read_key(struct table *t, const struct tape_node *definition, struct row_fault *fault)
+static int find_key(struct table *t, const struct tape_node *definition,
+                    struct schema_faults *faults)
 {
     const struct table_attribute *key =
         table_find_attribute(t, text_of(definition, STR("primaryKey")));
     if (!key)
-        return fail_at(fault, "/primaryKey", STR_NONE, "name", "an attribute of the schema");
+        return fail_at(faults, "/primaryKey", STR_NONE, "name", "an attribute of the schema");
     t->key = (uint32_t)(key - t->attributes);
     t->attributes[t->key].required = true;
-    if (has_single_type(key->schema, STR("integer")))
+    return 0;
+}
+
+static int read_key_type(struct table *t, struct schema_faults *faults)
+{
+    const struct tape_node *schema = t->attributes[t->key].schema;
+    if (has_single_type(schema, STR("integer")))
         t->key_type = KEY_INTEGER;
-    else if (has_single_type(key->schema, STR("string")))
+    else if (has_single_type(schema, STR("string")))
         t->key_type = KEY_STRING;
     else
-        return fail_at(fault, "/primaryKey", STR_NONE, "type",
+        return fail_at(faults, "/primaryKey", STR_NONE, "type",
                        "an attribute of type string or integer");
     return 0;
 }
@@ -137,31 +147,31 @@ static bool is_scalar(const struct tape_node *schema)
 }
 
 static int check_indexed(struct table *t, const struct tape_node *definition,
-                         struct row_fault *fault)
+                         struct schema_faults *faults)
 {
     const struct tape_node *indexed = tape_get(definition, STR("indexed"));
     const struct tape_node *name = indexed ? indexed + 1 : NULL;
     for (uint32_t i = 0; indexed && i < indexed->n; i++, name = tape_next(name)) {
         const struct table_attribute *attribute = table_find_attribute(t, tape_str(name));
         if (!attribute || !is_scalar(attribute->schema))
-            return fail_at(fault, "/indexed", tape_str(name), "name",
+            return fail_at(faults, "/indexed", tape_str(name), "name",
                            "an attribute of type string, integer, number or boolean");
     }
     for (uint32_t i = 0; i < t->n_attributes; i++)
         t->n_indexed += t->attributes[i].indexed;
     if (indexed && t->n_indexed != indexed->n)
-        return fail_at(fault, "/indexed", STR_NONE, "duplicate", "each attribute once");
+        return fail_at(faults, "/indexed", STR_NONE, "duplicate", "each attribute once");
     return 0;
 }
 
 /* Every name in "required" must be an attribute: a misspelt one could never be satisfied. */
-static int check_required(const struct table *t, struct row_fault *fault)
+static int check_required(const struct table *t, struct schema_faults *faults)
 {
     const struct tape_node *required = tape_get(t->schema, STR("required"));
     const struct tape_node *name = required ? required + 1 : NULL;
     for (uint32_t i = 0; required && i < required->n; i++, name = tape_next(name))
         if (!table_find_attribute(t, tape_str(name)))
-            return fail_at(fault, "/schema/required", tape_str(name), "name",
+            return fail_at(faults, "/schema/required", tape_str(name), "name",
                            "an attribute of the schema");
     return 0;
 }
@@ -214,41 +224,90 @@ static int write_annotations(struct table *t, const struct tape_node *definition
     return t->annotations.p ? 0 : ERR_NO_MEMORY;
 }
 
-static int check_form(const struct tape_node *definition, struct arena *arena,
-                      struct row_fault *fault)
+/* The form's own compiled schema is needed for the moment only. */
+static int check_form(const struct tape_node *definition, struct schema_faults *faults)
 {
+    struct arena scratch;
     const struct tape_node *form;
-    int err = open_text(str_of(definition_schema), arena, &form, fault);
+    const struct json_schema *schema;
+    arena_init(&scratch, 0);
+    int err = open_text(str_of(definition_schema), &scratch, &form, faults);
     if (err == 0)
-        err = row_check(form, definition, fault);
-    if (err < 0)
-        return err;
-    err = row_check_schema(tape_get(definition, STR("schema")), fault);
-    if (err < 0) {
-        struct row_fault inner = *fault;
-        int n = snprintf(fault->pointer, sizeof fault->pointer, "/schema%s", inner.pointer);
+        err = json_schema_compile(form, NULL, &scratch, &schema, faults);
+    if (err == 0)
+        err = json_schema_check(schema, definition, faults);
+    arena_done(&scratch);
+    return err;
+}
+
+/* Pointers of a fault in the row's schema lead from the definition. */
+static void move_below(struct schema_faults *faults, const char *prefix)
+{
+    for (uint32_t i = 0; i < faults->n; i++) {
+        struct schema_fault *fault = &faults->v[i], inner = *fault;
+        int n = snprintf(fault->pointer, sizeof fault->pointer, "%s%s", prefix, inner.pointer);
         if (n >= (int)sizeof fault->pointer)
             strcpy(fault->pointer + sizeof fault->pointer - 4, "...");
     }
+}
+
+static bool leads_into_definitions(struct str ref)
+{
+    return ref.n == 0 || ref.p[0] != '#' || str_starts_with(ref, STR("#/$defs/")) ||
+           str_starts_with(ref, STR("#/definitions/"));
+}
+
+/* Parts of the schema stand in the schemas of tools, where only its definitions are at their old
+ * place. The first reference to another place, or NULL. */
+static const struct tape_node *find_lost_reference(const struct tape_node *schema)
+{
+    const struct tape_node *end = tape_next(schema);
+    for (const struct tape_node *at = schema + 1; at + 1 < end; at++)
+        if (at->kind == TAPE_STR && str_eq(tape_str(at), STR("$ref")) && at[1].kind == TAPE_STR &&
+            !leads_into_definitions(tape_str(at + 1)))
+            return at;
+    return NULL;
+}
+
+static int check_references(const struct table *t, struct schema_faults *faults)
+{
+    const struct tape_node *lost = find_lost_reference(t->schema);
+    if (!lost)
+        return 0;
+    faults->n = 1;
+    schema_fault_locate(&faults->v[0], t->schema, lost);
+    return schema_fault_set(&faults->v[0], "$ref", "a reference into #/$defs or #/definitions");
+}
+
+static int compile_rows(struct table *t, struct arena *arena, struct schema_faults *faults)
+{
+    int err = complete_schema(t, arena);
+    if (err == 0)
+        err = json_schema_compile(t->schema, NULL, arena, &t->rows, faults);
+    if (err == 0)
+        err = check_references(t, faults);
+    if (err == ERR_PARAMS)
+        move_below(faults, "/schema");
     return err;
 }
 
 int table_parse(struct str definition, struct arena *arena, struct table *ret,
-                struct row_fault *fault)
+                struct schema_faults *faults)
 {
     struct table t = {.database = STR(""), .name = STR(""), .tool_name = STR("")};
     const struct tape_node *tape;
-    int err = open_text(definition, arena, &tape, fault);
+    int err = open_text(definition, arena, &tape, faults);
     if (err == 0)
-        err = check_form(tape, arena, fault);
+        err = check_form(tape, faults);
     if (err < 0)
         return err;
     t.title = text_of(tape, STR("title"));
     t.description = text_of(tape, STR("description"));
     t.schema = tape_get(tape, STR("schema"));
-    if ((err = read_attributes(&t, tape, arena, fault)) < 0 ||
-        (err = read_key(&t, tape, fault)) < 0 || (err = check_indexed(&t, tape, fault)) < 0 ||
-        (err = check_required(&t, fault)) < 0 || (err = complete_schema(&t, arena)) < 0 ||
+    if ((err = read_attributes(&t, tape, arena, faults)) < 0 ||
+        (err = find_key(&t, tape, faults)) < 0 || (err = check_required(&t, faults)) < 0 ||
+        (err = compile_rows(&t, arena, faults)) < 0 || (err = read_key_type(&t, faults)) < 0 ||
+        (err = check_indexed(&t, tape, faults)) < 0 ||
         (err = write_annotations(&t, tape, arena)) < 0)
         return err;
     *ret = t;
@@ -265,32 +324,34 @@ const struct table_attribute *table_find_attribute(const struct table *table, st
     return NULL;
 }
 
-int table_check_row(const struct table *table, const struct tape_node *row, struct row_fault *fault)
+int table_check_row(const struct table *table, const struct tape_node *row,
+                    struct schema_faults *faults)
 {
-    return row_check(table->schema, row, fault);
+    return json_schema_check(table->rows, row, faults);
 }
 
 int table_value_key(const struct table *table, const struct tape_node *value, struct arena *arena,
-                    struct str *ret, struct row_fault *fault)
+                    struct str *ret, struct schema_faults *faults)
 {
     int err = key_encode(table->key_type, value, arena, ret);
     if (err != ERR_PARAMS && err != ERR_LIMIT)
         return err;
-    fault->pointer[0] = '\0';
+    faults->n = 1;
+    faults->v[0].pointer[0] = '\0';
     if (err == ERR_LIMIT)
-        return row_fault_set(fault, "length", "1 to %d bytes of text", KEY_BYTES_MAX);
-    return row_fault_set(fault, "type", "%s", key_type_name(table->key_type));
+        return schema_fault_set(&faults->v[0], "length", "1 to %d bytes of text", KEY_BYTES_MAX);
+    return schema_fault_set(&faults->v[0], "type", "%s", key_type_name(table->key_type));
 }
 
 int table_row_key(const struct table *table, const struct tape_node *row, struct arena *arena,
-                  struct str *ret, struct row_fault *fault)
+                  struct str *ret, struct schema_faults *faults)
 {
     struct str name = table->attributes[table->key].name;
     const struct tape_node *value = tape_get(row, name);
     if (!value)
-        return fail_at(fault, "", name, "required", key_type_name(table->key_type));
-    int err = table_value_key(table, value, arena, ret, fault);
+        return fail_at(faults, "", name, "required", key_type_name(table->key_type));
+    int err = table_value_key(table, value, arena, ret, faults);
     if (err == ERR_PARAMS)
-        row_fault_within(fault, name);
+        schema_fault_within(&faults->v[0], name);
     return err;
 }

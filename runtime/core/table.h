@@ -16,7 +16,7 @@
 #define TENON_CORE_TABLE_H
 
 #include "core/key.h"
-#include "core/row_check.h"
+#include "schema/json_schema.h"
 
 struct table_attribute {
     struct str name;
@@ -31,6 +31,7 @@ struct table {
     struct str title, description;  /* STR_NONE: not given */
     struct str annotations;         /* raw JSON, or STR_NONE */
     const struct tape_node *schema; /* of a row, with the primary key among the required */
+    const struct json_schema *rows; /* the same, compiled; in the arena too */
     struct table_attribute *attributes;
     uint32_t n_attributes, n_indexed;
     uint32_t key; /* which attribute */
@@ -40,20 +41,20 @@ struct table {
 /* [A-Za-z][A-Za-z0-9_]*, at most NAME_BYTES_MAX. */
 bool table_name_is_valid(struct str name);
 
-/* Reads a definition into `arena` (the text is copied). 0; ERR_PARSE or ERR_PARAMS with *fault
+/* Reads a definition into `arena` (the text is copied). 0; ERR_PARSE or ERR_PARAMS with *faults
  * filled; ERR_NO_MEMORY. */
 int table_parse(struct str definition, struct arena *arena, struct table *ret,
-                struct row_fault *fault);
+                struct schema_faults *faults);
 
-/* Is this a row of the table? 0 or ERR_PARAMS with *fault filled. */
+/* Is this a row of the table? As json_schema_check. */
 int table_check_row(const struct table *table, const struct tape_node *row,
-                    struct row_fault *fault);
+                    struct schema_faults *faults);
 /* The encoded primary key of a row that passed table_check_row, or of a bare value. 0; ERR_PARAMS
- * with *fault (empty or too long a key); ERR_NO_MEMORY. */
+ * with *faults (empty or too long a key); ERR_NO_MEMORY. */
 int table_row_key(const struct table *table, const struct tape_node *row, struct arena *arena,
-                  struct str *ret, struct row_fault *fault);
+                  struct str *ret, struct schema_faults *faults);
 int table_value_key(const struct table *table, const struct tape_node *value, struct arena *arena,
-                    struct str *ret, struct row_fault *fault);
+                    struct str *ret, struct schema_faults *faults);
 const struct table_attribute *table_find_attribute(const struct table *table, struct str name);
 
 #endif

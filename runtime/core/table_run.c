@@ -72,19 +72,19 @@ static void fail_by(struct run *run, int err)
         call_fail(call, err, STR_NONE, STR_NONE);
 }
 
-static int explain_fault(struct call *call, const char *prefix, const struct row_fault *fault)
+static int explain_faults(struct call *call, const char *prefix, const struct schema_faults *faults)
 {
-    struct str data = call_fault_data(call, prefix, fault->pointer, fault->reason, fault->expected);
+    struct str data = call_errors_data(call, prefix, faults);
     return call_explain(call, ERR_PARAMS, STR_NONE, data);
 }
 
 /* The key that the arguments name. */
 static int take_id(struct run *run)
 {
-    struct row_fault fault;
+    struct schema_faults faults;
     const struct tape_node *id = tape_get(run->args, STR("id"));
-    int err = table_value_key(run->table, id, &run->call->arena, &run->key, &fault);
-    return err == ERR_PARAMS ? explain_fault(run->call, "/params/arguments/id", &fault) : err;
+    int err = table_value_key(run->table, id, &run->call->arena, &run->key, &faults);
+    return err == ERR_PARAMS ? explain_faults(run->call, "/params/arguments/id", &faults) : err;
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */
@@ -211,9 +211,9 @@ static int take_cursor(struct run *run)
                           &run->call->arena, &s->after);
     if (err != ERR_PARAMS)
         return err;
-    struct row_fault fault = {.pointer = ""};
-    row_fault_set(&fault, "cursor", "nextCursor of a page with the same where");
-    return explain_fault(run->call, "/params/arguments/cursor", &fault);
+    struct schema_faults faults = {.n = 1};
+    schema_fault_set(&faults.v[0], "cursor", "nextCursor of a page with the same where");
+    return explain_faults(run->call, "/params/arguments/cursor", &faults);
 }
 
 static int run_search(struct run *run)
@@ -268,10 +268,10 @@ static void created(struct store_write *write, int err)
 
 static int run_create(struct run *run)
 {
-    struct row_fault fault = {.pointer = ""};
-    int err = table_row_key(run->table, run->args, &run->call->arena, &run->key, &fault);
+    struct schema_faults faults = {.n = 1};
+    int err = table_row_key(run->table, run->args, &run->call->arena, &run->key, &faults);
     if (err == ERR_PARAMS)
-        return explain_fault(run->call, "/params/arguments", &fault);
+        return explain_faults(run->call, "/params/arguments", &faults);
     if (err < 0)
         return err;
     submit(run, STORE_PUT_ROW, STORE_MISSING, run->args, created);
@@ -293,22 +293,35 @@ static void updated(struct store_write *write, int err)
         fail_by(run, err);
 }
 
+static struct str tell_faults(struct call *call, const struct schema_faults *faults)
+{
+    struct buf text = {0};
+    buf_add_lit(&text, "The row would not fit its schema: ");
+    for (uint32_t i = 0; i < faults->n; i++)
+        buf_printf(&text, "%s%s: %s, expected %s", i ? "; " : "", faults->v[i].pointer,
+                   faults->v[i].keyword, faults->v[i].expected);
+    struct str told = arena_buf(&call->arena, &text);
+    buf_done(&text);
+    return told;
+}
+
 static int start_update(struct run *run)
 {
     struct store_row row;
     const struct tape_node *merged, *changes = tape_get(run->args, STR("changes"));
-    struct row_fault fault;
+    struct schema_faults faults;
     int err = read_row(run, &row);
     if (err == 0)
         err = row_merge(row.row, changes, &run->call->arena, &merged);
     if (err < 0)
         return err;
-    if (table_check_row(run->table, merged, &fault) < 0) {
-        tool_fail(run->call, arena_printf(&run->call->arena,
-                                          "The row would not fit its schema: %s: %s, expected %s",
-                                          fault.pointer, fault.reason, fault.expected));
+    err = table_check_row(run->table, merged, &faults);
+    if (err == ERR_PARAMS || err == ERR_LIMIT) {
+        tool_fail(run->call, tell_faults(run->call, &faults));
         return 0;
     }
+    if (err < 0)
+        return err;
     submit(run, STORE_PUT_ROW, row.version, merged, updated);
     return 0;
 }
@@ -317,12 +330,12 @@ static int start_update(struct run *run)
 static int check_changes(struct run *run)
 {
     struct str key = run->table->attributes[run->table->key].name;
-    struct row_fault fault = {.pointer = ""};
+    struct schema_faults faults = {.n = 1};
     if (!tape_get(tape_get(run->args, STR("changes")), key))
         return 0;
-    row_fault_within(&fault, key);
-    row_fault_set(&fault, "primaryKey", "any attribute but the primary key");
-    return explain_fault(run->call, "/params/arguments/changes", &fault);
+    schema_fault_within(&faults.v[0], key);
+    schema_fault_set(&faults.v[0], "primaryKey", "any attribute but the primary key");
+    return explain_faults(run->call, "/params/arguments/changes", &faults);
 }
 
 static int run_update(struct run *run)

@@ -12,10 +12,47 @@ typedef void (*output_fn)(const struct table *table, struct buf *out);
 /* {"type":"object","properties":{ ... each writer adds its members and closes the braces. */
 #define OPEN_OBJECT "{\"type\":\"object\",\"properties\":{"
 
+static void write_member(struct str name, const struct tape_node *value, struct buf *out)
+{
+    json_write_str(out, name);
+    buf_add_char(out, ':');
+    tape_write(value, out);
+}
+
 static void write_id(const struct table *table, struct buf *out)
 {
     buf_add_lit(out, "\"id\":");
     tape_write(table->attributes[table->key].schema, out);
+}
+
+/* What stays at the root of a tool's schema, wherever the rest of the row's schema goes. */
+static bool is_shared(struct str keyword)
+{
+    return str_eq(keyword, STR("$schema")) || str_eq(keyword, STR("$defs")) ||
+           str_eq(keyword, STR("definitions"));
+}
+
+static void write_shared(const struct table *table, struct buf *out)
+{
+    tape_each (table->schema, key, value)
+        if (is_shared(tape_str(key))) {
+            buf_add_char(out, ',');
+            write_member(tape_str(key), value, out);
+        }
+}
+
+/* Without its $id, because it is part of many schemas. */
+static void write_row(const struct table *table, bool at_root, struct buf *out)
+{
+    char before = '{';
+    tape_each (table->schema, key, value) {
+        if (str_eq(tape_str(key), STR("$id")) || (!at_root && is_shared(tape_str(key))))
+            continue;
+        buf_add_char(out, before);
+        before = ',';
+        write_member(tape_str(key), value, out);
+    }
+    buf_add_char(out, '}');
 }
 
 static void input_id(const struct table *table, const struct search_limits *limits, struct buf *out)
@@ -23,7 +60,9 @@ static void input_id(const struct table *table, const struct search_limits *limi
     (void)limits;
     buf_add_lit(out, OPEN_OBJECT);
     write_id(table, out);
-    buf_add_lit(out, "},\"required\":[\"id\"],\"additionalProperties\":false}");
+    buf_add_lit(out, "},\"required\":[\"id\"],\"additionalProperties\":false");
+    write_shared(table, out);
+    buf_add_char(out, '}');
 }
 
 static void write_attributes(const struct table *table, bool with_key, struct buf *out)
@@ -35,9 +74,7 @@ static void write_attributes(const struct table *table, bool with_key, struct bu
         if (!first)
             buf_add_char(out, ',');
         first = false;
-        json_write_str(out, table->attributes[i].name);
-        buf_add_char(out, ':');
-        tape_write(table->attributes[i].schema, out);
+        write_member(table->attributes[i].name, table->attributes[i].schema, out);
     }
 }
 
@@ -52,14 +89,16 @@ static void input_search(const struct table *table, const struct search_limits *
                      "\"description\":\"Most rows to return.\",\"minimum\":1");
     buf_printf(out, ",\"maximum\":%u,\"default\":%u}", limits->max, limits->page);
     buf_add_lit(out, ",\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page "
-                     "before, with the same where.\"}},\"additionalProperties\":false}");
+                     "before, with the same where.\"}},\"additionalProperties\":false");
+    write_shared(table, out);
+    buf_add_char(out, '}');
 }
 
 static void input_row(const struct table *table, const struct search_limits *limits,
                       struct buf *out)
 {
     (void)limits;
-    tape_write(table->schema, out);
+    write_row(table, true, out);
 }
 
 static void input_update(const struct table *table, const struct search_limits *limits,
@@ -78,19 +117,23 @@ static void input_update(const struct table *table, const struct search_limits *
         buf_add_lit(out, ",\"additionalProperties\":");
         tape_write(additional, out);
     }
-    buf_add_lit(out, "}},\"required\":[\"id\",\"changes\"],\"additionalProperties\":false}");
+    buf_add_lit(out, "}},\"required\":[\"id\",\"changes\"],\"additionalProperties\":false");
+    write_shared(table, out);
+    buf_add_char(out, '}');
 }
 
 static void output_row(const struct table *table, struct buf *out)
 {
-    tape_write(table->schema, out);
+    write_row(table, true, out);
 }
 
 static void output_rows(const struct table *table, struct buf *out)
 {
     buf_add_lit(out, OPEN_OBJECT "\"rows\":{\"type\":\"array\",\"items\":");
-    tape_write(table->schema, out);
-    buf_add_lit(out, "},\"nextCursor\":{\"type\":\"string\"}},\"required\":[\"rows\"]}");
+    write_row(table, false, out);
+    buf_add_lit(out, "},\"nextCursor\":{\"type\":\"string\"}},\"required\":[\"rows\"]");
+    write_shared(table, out);
+    buf_add_char(out, '}');
 }
 
 static void output_deleted(const struct table *table, struct buf *out)

@@ -58,6 +58,9 @@ int json_schema_check(const struct json_schema *schema, const struct tape_node *
 void schema_faults_write(const struct schema_faults *faults, const char *prefix, struct buf *out);
 
 /* For those who find faults of their own. */
+/* Sets the pointer to where the node stands below the root; a key stands for its member. */
+void schema_fault_locate(struct schema_fault *fault, const struct tape_node *root,
+                         const struct tape_node *node);
 /* Appends "/segment" to the pointer, cut with "..." where it is too long. */
 void schema_fault_within(struct schema_fault *fault, struct str segment);
 /* Fills keyword and expected, and leaves the pointer; returns ERR_PARAMS. */

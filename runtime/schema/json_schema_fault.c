@@ -103,8 +103,8 @@ static const struct tape_node *step(const struct tape_node *at, const struct tap
     return NULL;
 }
 
-static void locate(const struct tape_node *root, const struct tape_node *target,
-                   struct schema_fault *fault)
+void schema_fault_locate(struct schema_fault *fault, const struct tape_node *root,
+                         const struct tape_node *target)
 {
     fault->pointer[0] = '\0';
     while (root && root != target && root->kind >= TAPE_ARRAY)
@@ -149,7 +149,7 @@ void fault_add(struct fault_list *list, const struct tape_node *node, struct str
         return;
     if (list->faults->n == SCHEMA_FAULTS_MAX && at >= list->at[SCHEMA_FAULTS_MAX - 1])
         return;
-    locate(list->root, node, &fault);
+    schema_fault_locate(&fault, list->root, node);
     if (member.p)
         schema_fault_within(&fault, member);
     va_list args;

@@ -235,11 +235,77 @@ static void TL_06_wrong_arguments_name_the_place(void **state)
     for (size_t i = 0; i < N(cases); i++) {
         char wanted[256];
         snprintf(wanted, sizeof wanted,
-                 "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/"
-                 "arguments%s\",\"reason\":\"%s\",\"expected\":\"*\"}}",
+                 "!{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":"
+                 "\"/params/arguments%s\",\"keyword\":\"%s\",\"expected\":\"*\"}]}}",
                  cases[i][2], cases[i][3]);
         call_tool(*state, cases[i][0], cases[i][1], wanted);
     }
+}
+
+static const char pet_definition[] =
+    "{\"primaryKey\":\"id\",\"schema\":{\"$schema\":\"https://json-schema.org/draft/2020-12/"
+    "schema\",\"$id\":\"https://pets.example/pet\",\"type\":\"object\",\"properties\":{\"id\":"
+    "{\"$ref\":\"#/$defs/number\",\"type\":\"integer\"},\"kind\":{\"enum\":[\"cat\",\"dog\"]},"
+    "\"chip\":{\"type\":\"string\",\"pattern\":\"^[0-9]{4}$\"},\"born\":{\"type\":\"string\","
+    "\"format\":\"date\"},\"tags\":{\"type\":\"array\",\"uniqueItems\":true}},\"required\":["
+    "\"kind\"],\"if\":{\"properties\":{\"kind\":{\"const\":\"dog\"}}},\"then\":{\"required\":"
+    "[\"chip\"]},\"unevaluatedProperties\":false,\"$defs\":{\"number\":{\"minimum\":1}}}}";
+
+/* References, patterns, formats and conditions hold in every tool that is derived. */
+static void TL_08_rows_are_checked_by_the_whole_of_json_schema(void **state)
+{
+    static const char *const cases[][4] = {
+        {"create_pet", "{\"id\":0,\"kind\":\"cat\"}", "/id", "minimum"},
+        {"create_pet", "{\"id\":2,\"kind\":\"dog\"}", "/chip", "required"},
+        {"create_pet", "{\"id\":2,\"kind\":\"cat\",\"chip\":\"12\"}", "/chip", "pattern"},
+        {"create_pet", "{\"id\":2,\"kind\":\"cat\",\"born\":\"2023-02-30\"}", "/born", "format"},
+        {"create_pet", "{\"id\":2,\"kind\":\"cat\",\"tags\":[1,1.0]}", "/tags", "uniqueItems"},
+        {"create_pet", "{\"id\":2,\"kind\":\"cat\",\"x\":1}", "/x", "unevaluatedProperties"},
+        {"get_pet", "{\"id\":0}", "/id", "minimum"},
+        {"search_pet", "{\"where\":{\"id\":0}}", "/where/id", "minimum"},
+        {"update_pet", "{\"id\":1,\"changes\":{\"chip\":\"x\"}}", "/changes/chip", "pattern"},
+        {"delete_pet", "{\"id\":0}", "/id", "minimum"},
+    };
+    bench_table(*state, "shop", "pet", pet_definition);
+    for (size_t i = 0; i < N(cases); i++) {
+        char wanted[256];
+        snprintf(wanted, sizeof wanted,
+                 "!{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":"
+                 "\"/params/arguments%s\",\"keyword\":\"%s\"}]}}",
+                 cases[i][2], cases[i][3]);
+        call_tool(*state, cases[i][0], cases[i][1], wanted);
+    }
+    call_tool(*state, "create_pet", "{\"id\":1,\"kind\":\"cat\",\"born\":\"2024-02-29\"}",
+              "{\"structuredContent\":{\"id\":1}}");
+    call_tool(*state, "update_pet", "{\"id\":1,\"changes\":{\"kind\":\"dog\",\"z\":1}}",
+              "{\"isError\":true,\"content\":[{\"text\":\"The row would not fit its schema: "
+              "/chip: required, expected a value\"}]}");
+    call_tool(*state, "update_pet", "{\"id\":1,\"changes\":{\"y\":1,\"z\":1}}",
+              "{\"isError\":true,\"content\":[{\"text\":\"The row would not fit its schema: /y: "
+              "unevaluatedProperties, expected id, kind, chip, born, tags; /z: "
+              "unevaluatedProperties, expected id, kind, chip, born, tags\"}]}");
+    call_tool(*state, "search_pet", "{\"where\":{\"id\":1}}",
+              "{\"structuredContent\":{\"rows\":[{\"id\":1,\"kind\":\"cat\"}]}}");
+}
+
+static void TL_08_several_errors_are_told_at_once(void **state)
+{
+    call_tool(*state, "create_book", "{\"title\":5,\"colour\":1}",
+              "!{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":\"/params/arguments/id\","
+              "\"keyword\":\"required\",\"expected\":\"integer\"},{\"pointer\":\"/params/"
+              "arguments/title\",\"keyword\":\"type\",\"expected\":\"string\"},{\"pointer\":"
+              "\"/params/arguments/colour\",\"keyword\":\"additionalProperties\"}]}}");
+}
+
+static void a_pattern_that_explodes_is_told_and_not_taken_for_a_mismatch(void **state)
+{
+    bench_table(*state, "shop", "slow",
+                "{\"primaryKey\":\"id\",\"schema\":{\"type\":\"object\",\"properties\":{\"id\":{"
+                "\"type\":\"string\",\"pattern\":\"^(a+)+$\"}}}}");
+    call_tool(*state, "get_slow", "{\"id\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}",
+              "!{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":\"/params/arguments/id\","
+              "\"keyword\":\"pattern\",\"expected\":\"a pattern's steps in matching: at most "
+              "100000\"}]}}");
 }
 
 static void integers_may_be_written_with_a_fraction_of_zero(void **state)
@@ -470,7 +536,8 @@ static void PG_04_a_search_cursor_belongs_to_its_search(void **state)
     for (size_t i = 0; i < N(others); i++) {
         snprintf(args, sizeof args, others[i], cursor);
         call_tool(*state, "search_book", args,
-                  "!{\"code\":-32602,\"data\":{\"pointer\":\"/params/arguments/cursor\"}}");
+                  "!{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":\"/params/arguments/"
+                  "cursor\"}]}}");
     }
     snprintf(args, sizeof args, "{\"cursor\":\"%s\"}", cursor);
     call_tool(*state, "search_note", args, "!{\"code\":-32602}");
@@ -555,8 +622,8 @@ static void arguments_of_too_many_values_are_the_clients_fault(void **state)
         buf_add_lit(&body, "]}}}");
         bench_send(*state, buf_str(&body));
         expect(*state, 200,
-               "{\"error\":{\"code\":-32602,\"data\":{\"reason\":\"size\",\"expected\":"
-               "\"at most 262144 values and member names\"}}}",
+               "{\"error\":{\"code\":-32602,\"data\":{\"errors\":[{\"keyword\":\"size\","
+               "\"expected\":\"at most 262144 values and member names\"}]}}}",
                "too many values");
         buf_done(&body);
     }
@@ -653,6 +720,9 @@ int main(void)
         SHOP_TEST(TL_05_C_021_unknown_tools),
         SHOP_TEST(TL_05_a_long_name_is_shown_in_part),
         SHOP_TEST(TL_06_wrong_arguments_name_the_place),
+        SHOP_TEST(TL_08_rows_are_checked_by_the_whole_of_json_schema),
+        SHOP_TEST(TL_08_several_errors_are_told_at_once),
+        SHOP_TEST(a_pattern_that_explodes_is_told_and_not_taken_for_a_mismatch),
         SHOP_TEST(integers_may_be_written_with_a_fraction_of_zero),
         SHOP_TEST(TL_07_C_021_failures_inside_a_tool_are_results),
         SHOP_TEST(create_update_delete),

@@ -90,90 +90,37 @@ static const struct {
     {"{\"additionalProperties\":{\"type\":\"string\"}}", "{\"b\":2}", "/b", "type"},
     {"{\"properties\":{\"a/b~c\":{\"type\":\"string\"}}}", "{\"a/b~c\":1}", "/a~1b~0c", "type"},
     {"{\"title\":\"t\",\"description\":\"d\",\"default\":1,\"examples\":[1],\"format\":\"date\"}",
-     "\"not a date\"", NULL, NULL},
+     "\"not a date\"", "", "format"},
 };
+
+static const struct json_schema *compile(struct arena *arena, const struct tape_node *schema)
+{
+    const struct json_schema *compiled;
+    struct schema_faults faults;
+    if (json_schema_compile(schema, NULL, arena, &compiled, &faults) != 0)
+        fail_msg("%s %s: %s", faults.v[0].pointer, faults.v[0].keyword, faults.v[0].expected);
+    return compiled;
+}
+
+static int judge(struct arena *arena, const char *schema, const char *value,
+                 struct schema_faults *faults)
+{
+    return json_schema_check(compile(arena, open_json(arena, schema)), open_json(arena, value),
+                             faults);
+}
 
 static void TL_08_the_checker_judges_values(void **state)
 {
     for (size_t i = 0; i < N(checks); i++) {
-        struct row_fault fault = {.pointer = "?"};
-        const struct tape_node *schema = open_json(*state, checks[i].schema);
-        assert_int_equal(row_check_schema(schema, &fault), 0);
-        int err = row_check(schema, open_json(*state, checks[i].value), &fault);
+        struct schema_faults faults;
+        int err = judge(*state, checks[i].schema, checks[i].value, &faults);
         if (!checks[i].pointer && err == 0)
             continue;
-        if (err != ERR_PARAMS || !checks[i].pointer || strcmp(fault.pointer, checks[i].pointer) ||
-            strcmp(fault.reason, checks[i].reason) || !fault.expected[0])
-            fail_msg("%s on %s: %d %s %s %s", checks[i].schema, checks[i].value, err, fault.pointer,
-                     fault.reason, fault.expected);
-    }
-}
-
-static void faults_say_what_was_expected(void **state)
-{
-    struct row_fault fault;
-    const struct tape_node *schema =
-        open_json(*state, "{\"properties\":{\"a\":{\"enum\":[\"x\",\"y\"]},\"b\":{\"minimum\":2}},"
-                          "\"additionalProperties\":false,\"required\":[\"b\"]}");
-    assert_int_equal(row_check(schema, open_json(*state, "{\"a\":1,\"b\":2}"), &fault), ERR_PARAMS);
-    assert_string_equal(fault.expected, "\"x\"|\"y\"");
-    assert_int_equal(row_check(schema, open_json(*state, "{\"b\":1}"), &fault), ERR_PARAMS);
-    assert_string_equal(fault.expected, "at least 2");
-    assert_int_equal(row_check(schema, open_json(*state, "{\"b\":2,\"c\":0}"), &fault), ERR_PARAMS);
-    assert_string_equal(fault.expected, "a, b");
-}
-
-static void long_pointers_are_cut(void **state)
-{
-    char schema[4096] = "", value[4096] = "", tail[4096] = "";
-    for (int i = 0; i < 30; i++) {
-        strcat(schema, "{\"properties\":{\"member\xc3\xa9name\":");
-        strcat(value, "{\"member\xc3\xa9name\":");
-        strcat(tail, "}");
-    }
-    strcat(schema, "{\"type\":\"string\"}");
-    strcat(schema, tail), strcat(schema, tail);
-    strcat(value, "1"), strcat(value, tail);
-    struct row_fault fault;
-    assert_int_equal(row_check(open_json(*state, schema), open_json(*state, value), &fault),
-                     ERR_PARAMS);
-    size_t n = strlen(fault.pointer);
-    assert_true(n >= 120 && n < JSON_POINTER_BYTES);
-    assert_string_equal(fault.pointer + n - 3, "...");
-}
-
-static void unsupported_keywords_are_refused(void **state)
-{
-    static const char *const bad[][2] = {
-        {"{\"pattern\":\"x\"}", "/pattern"},
-        {"{\"allOf\":[]}", "/allOf"},
-        {"{\"$ref\":\"#\"}", "/$ref"},
-        {"{\"properties\":{\"a\":{\"oneOf\":[]}}}", "/properties/a/oneOf"},
-        {"{\"items\":{\"uniqueItems\":true}}", "/items/uniqueItems"},
-        {"{\"additionalProperties\":{\"not\":{}}}", "/additionalProperties/not"},
-        {"{\"type\":\"text\"}", "/type"},
-        {"{\"type\":[\"string\",5]}", "/type/1"},
-        {"{\"type\":[]}", "/type"},
-        {"{\"required\":\"a\"}", "/required"},
-        {"{\"required\":[1]}", "/required/0"},
-        {"{\"minimum\":\"1\"}", "/minimum"},
-        {"{\"maxLength\":-1}", "/maxLength"},
-        {"{\"minItems\":1.5}", "/minItems"},
-        {"{\"enum\":[]}", "/enum"},
-        {"{\"enum\":5}", "/enum"},
-        {"{\"items\":[{}]}", "/items"},
-        {"{\"items\":true}", "/items"},
-        {"{\"properties\":[]}", "/properties"},
-        {"{\"properties\":{\"a\":true}}", "/properties/a"},
-        {"{\"additionalProperties\":1}", "/additionalProperties"},
-        {"{\"description\":1}", "/description"},
-        {"[]", ""},
-    };
-    for (size_t i = 0; i < N(bad); i++) {
-        struct row_fault fault = {.pointer = "?"};
-        int err = row_check_schema(open_json(*state, bad[i][0]), &fault);
-        if (err != ERR_PARAMS || strcmp(fault.pointer, bad[i][1]))
-            fail_msg("%s: %d at %s", bad[i][0], err, fault.pointer);
+        const struct schema_fault *fault = &faults.v[0];
+        if (err != ERR_PARAMS || !checks[i].pointer || strcmp(fault->pointer, checks[i].pointer) ||
+            strcmp(fault->keyword, checks[i].reason) || !fault->expected[0])
+            fail_msg("%s on %s: %d %s %s %s", checks[i].schema, checks[i].value, err,
+                     fault->pointer, fault->keyword, fault->expected);
     }
 }
 
@@ -191,9 +138,9 @@ static void unsupported_keywords_are_refused(void **state)
 static struct table book(struct arena *a)
 {
     struct table t;
-    struct row_fault fault;
-    if (table_parse(STR(BOOK), a, &t, &fault) < 0)
-        fail_msg("%s %s", fault.pointer, fault.expected);
+    struct schema_faults faults;
+    if (table_parse(STR(BOOK), a, &t, &faults) < 0)
+        fail_msg("%s %s", faults.v[0].pointer, faults.v[0].expected);
     t.database = STR("shop");
     t.name = STR("book");
     return t;
@@ -235,7 +182,7 @@ static void bad_definitions_name_the_place(void **state)
         {"{\"primaryKey\":\"id\",\"schema\":{\"type\":\"object\"}}", "/schema/properties"},
         {"{\"primaryKey\":\"a-b\"," ROW("\"a-b\":{\"type\":\"string\"}") "}",
          "/schema/properties/a-b"},
-        {"{\"primaryKey\":\"id\"," ROW("\"id\":{\"type\":\"string\",\"pattern\":\"x\"}") "}",
+        {"{\"primaryKey\":\"id\"," ROW("\"id\":{\"type\":\"string\",\"pattern\":\"(\"}") "}",
          "/schema/properties/id/pattern"},
         {"{\"primaryKey\":\"id\",\"indexed\":[\"x\"]," ROW("\"id\":{\"type\":\"string\"}") "}",
          "/indexed/x"},
@@ -252,16 +199,26 @@ static void bad_definitions_name_the_place(void **state)
         {"{\"primaryKey\":\"id\",\"schema\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":"
          "\"string\"}},\"required\":[\"ID\"]}}",
          "/schema/required/ID"},
+        {"{\"primaryKey\":\"id\"," ROW(
+             "\"id\":{\"type\":\"string\"},\"a\":{\"$ref\":\"#/properties/id\"}") "}",
+         "/schema/properties/a/$ref"},
+        {"{\"primaryKey\":\"id\"," ROW(
+             "\"id\":{\"type\":\"string\"},\"a\":{\"$ref\":\"http://a.example/\"}") "}",
+         "/schema/properties/a/$ref"},
+        {"{\"primaryKey\":\"id\"," ROW(
+             "\"id\":{\"type\":\"string\"},\"a\":{\"$dynamicRef\":\"#a\"}") "}",
+         "/schema/properties/a/$dynamicRef"},
         {"{\"primaryKey\":\"id\",\"primaryKey\":\"id\"," ROW("\"id\":{\"type\":\"string\"}") "}",
          "/primaryKey"},
     };
     for (size_t i = 0; i < N(bad); i++) {
         struct table t = {.id = 77};
-        struct row_fault fault = {.pointer = ""};
-        int err = table_parse(str_of(bad[i][0]), *state, &t, &fault);
-        if ((err != ERR_PARAMS && err != ERR_PARSE) || strcmp(fault.pointer, bad[i][1]) ||
+        struct schema_faults faults = {0};
+        int err = table_parse(str_of(bad[i][0]), *state, &t, &faults);
+        if ((err != ERR_PARAMS && err != ERR_PARSE) || strcmp(faults.v[0].pointer, bad[i][1]) ||
             t.id != 77)
-            fail_msg("%s: %d at %s (%s)", bad[i][0], err, fault.pointer, fault.expected);
+            fail_msg("%s: %d at %s (%s)", bad[i][0], err, faults.v[0].pointer,
+                     faults.v[0].expected);
     }
 }
 
@@ -284,19 +241,19 @@ static void names_are_limited(void **state)
 static void rows_are_checked_and_keyed(void **state)
 {
     struct table t = book(*state);
-    struct row_fault fault = {.pointer = ""};
+    struct schema_faults faults = {0};
     struct str key;
     const struct tape_node *row = open_json(*state, "{\"title\":\"x\",\"id\":7}");
-    assert_int_equal(table_check_row(&t, row, &fault), 0);
-    assert_int_equal(table_row_key(&t, row, *state, &key, &fault), 0);
+    assert_int_equal(table_check_row(&t, row, &faults), 0);
+    assert_int_equal(table_row_key(&t, row, *state, &key, &faults), 0);
     assert_int_equal(key.n, 8);
     row = open_json(*state, "{\"title\":\"x\"}");
-    assert_int_equal(table_check_row(&t, row, &fault), ERR_PARAMS);
-    assert_string_equal(fault.pointer, "/id");
-    assert_int_equal(table_row_key(&t, row, *state, &key, &fault), ERR_PARAMS);
+    assert_int_equal(table_check_row(&t, row, &faults), ERR_PARAMS);
+    assert_string_equal(faults.v[0].pointer, "/id");
+    assert_int_equal(table_row_key(&t, row, *state, &key, &faults), ERR_PARAMS);
     row = open_json(*state, "{\"id\":1e30}");
-    assert_int_equal(table_row_key(&t, row, *state, &key, &fault), ERR_PARAMS);
-    assert_string_equal(fault.pointer, "/id");
+    assert_int_equal(table_row_key(&t, row, *state, &key, &faults), ERR_PARAMS);
+    assert_string_equal(faults.v[0].pointer, "/id");
 }
 
 /* ---- What is derived ------------------------------------------------------------------------ */
@@ -308,7 +265,6 @@ static void TL_02_derived_schemas_are_objects_that_the_checker_knows(void **stat
     for (enum table_verb verb = 0; verb < VERB_N; verb++) {
         struct buf text = {0};
         for (int output = 0; output < 2; output++) {
-            struct row_fault fault;
             buf_clear(&text);
             if (output)
                 verb_write_output(verb, &t, &text);
@@ -316,7 +272,7 @@ static void TL_02_derived_schemas_are_objects_that_the_checker_knows(void **stat
                 verb_write_input(verb, &t, &limits, &text);
             buf_add_char(&text, '\0');
             const struct tape_node *schema = open_json(*state, text.p);
-            assert_int_equal(row_check_schema(schema, &fault), 0);
+            compile(*state, schema);
             assert_true(str_eq(tape_str(tape_get(schema, STR("type"))), STR("object")));
         }
         buf_done(&text);
@@ -359,14 +315,15 @@ static void TL_06_arguments_are_judged_by_the_derived_schema(void **state)
     struct search_limits limits = {100, 1000};
     for (size_t i = 0; i < N(arguments); i++) {
         struct buf text = {0};
-        struct row_fault fault = {.pointer = ""};
+        struct schema_faults faults = {0};
         verb_write_input(arguments[i].verb, &t, &limits, &text);
         buf_add_char(&text, '\0');
         const struct tape_node *schema = open_json(*state, text.p);
-        int err = row_check(schema, open_json(*state, arguments[i].args), &fault);
+        int err = json_schema_check(compile(*state, schema), open_json(*state, arguments[i].args),
+                                    &faults);
         if (err != (arguments[i].pointer ? ERR_PARAMS : 0) ||
-            (err && strcmp(fault.pointer, arguments[i].pointer)))
-            fail_msg("%s: %d at %s", arguments[i].args, err, fault.pointer);
+            (err && strcmp(faults.v[0].pointer, arguments[i].pointer)))
+            fail_msg("%s: %d at %s", arguments[i].args, err, faults.v[0].pointer);
         buf_done(&text);
     }
 }
@@ -378,9 +335,9 @@ static void every_failing_allocation_is_reported(void **state)
     for (size_t limit = 1; err == ERR_NO_MEMORY; limit += 97) {
         struct arena a;
         struct table t;
-        struct row_fault fault;
+        struct schema_faults faults;
         arena_init(&a, limit);
-        err = table_parse(STR(BOOK), &a, &t, &fault);
+        err = table_parse(STR(BOOK), &a, &t, &faults);
         arena_done(&a);
     }
     assert_int_equal(err, 0);
@@ -390,9 +347,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(TL_08_the_checker_judges_values, start, stop),
-        cmocka_unit_test_setup_teardown(faults_say_what_was_expected, start, stop),
-        cmocka_unit_test_setup_teardown(long_pointers_are_cut, start, stop),
-        cmocka_unit_test_setup_teardown(unsupported_keywords_are_refused, start, stop),
         cmocka_unit_test_setup_teardown(a_definition_is_read, start, stop),
         cmocka_unit_test_setup_teardown(bad_definitions_name_the_place, start, stop),
         cmocka_unit_test(names_are_limited),
