@@ -184,6 +184,56 @@ static struct set make_set(uint32_t n, void (*add)(struct buf *out), struct aren
     return set;
 }
 
+/* The same value with the members of every object in another order. */
+static void add_shuffled(struct tape_builder *b, const struct tape_node *node)
+{
+    const struct tape_node *keys[64];
+    uint32_t n = 0;
+    if (node->kind == TAPE_ARRAY) {
+        const struct tape_node *item = node + 1;
+        tape_open_array(b);
+        for (; n < node->n; n++, item = tape_next(item))
+            add_shuffled(b, item);
+        tape_close(b);
+        return;
+    }
+    if (node->kind != TAPE_OBJECT) {
+        tape_add_node(b, node);
+        return;
+    }
+    tape_each (node, key, value)
+        keys[n++] = key;
+    tape_open_object(b);
+    while (n) {
+        uint32_t i = below(n);
+        tape_add_node(b, keys[i]);
+        add_shuffled(b, keys[i] + 1);
+        keys[i] = keys[--n];
+    }
+    tape_close(b);
+}
+
+static struct set shuffle_set(const struct set *set, struct arena *arena)
+{
+    struct set shuffled = *set;
+    shuffled.texts = arena_array(arena, set->n, sizeof(struct str));
+    shuffled.tapes = arena_array(arena, set->n, sizeof(struct tape_node *));
+    for (uint32_t i = 0; i < set->n; i++) {
+        struct tape_builder b;
+        const struct tape_node *tape;
+        struct buf text = {0};
+        tape_begin(&b, arena);
+        add_shuffled(&b, set->tapes[i]);
+        if (tape_finish(&b, &tape) != 0)
+            exit(1);
+        tape_write(tape, &text);
+        shuffled.texts[i] = padded(&text, arena);
+        shuffled.tapes[i] = open_text(shuffled.texts[i], arena);
+        buf_done(&text);
+    }
+    return shuffled;
+}
+
 static double now_ns(void)
 {
     struct timespec t;
@@ -246,10 +296,13 @@ int main(void)
     struct arena arena;
     arena_init(&arena, 256u << 20);
     struct set one = make_set(1000, add_order, &arena), many = make_set(10, add_orders, &arena);
+    struct set mixed = shuffle_set(&one, &arena), mixed_many = shuffle_set(&many, &arena);
     measure("usual, 1 KiB", &one, usual_one);
     measure("rich, 1 KiB", &one, rich_one);
     measure("usual, 200 KiB", &many, usual_many);
     measure("rich, 200 KiB", &many, rich_many);
+    measure("rich, 1 KiB, members in any order", &mixed, rich_one);
+    measure("rich, 200 KiB, members in any order", &mixed_many, rich_many);
     arena_done(&arena);
     return 0;
 }
