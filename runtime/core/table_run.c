@@ -55,7 +55,7 @@ static void fail_about_key(struct run *run, const char *before, const char *afte
 static bool is_for_the_model(int err)
 {
     return err == ERR_LIMIT || err == ERR_STORE_FULL || err == ERR_STORE_READ_ONLY ||
-           err == ERR_CONFLICT || err == ERR_BUSY;
+           err == ERR_CONFLICT;
 }
 
 /* What went wrong in the store: the model may act on some of it, the rest is our fault. */
@@ -66,6 +66,8 @@ static void fail_by(struct run *run, int err)
         log_error("a write failed: %s", err_text(err));
     if (err == ERR_LIMIT)
         tool_fail(call, STR("The row is too large to be stored."));
+    else if (err == ERR_BUSY)
+        tool_fail(call, STR("The server is busy. Nothing was changed; try again in a moment."));
     else if (is_for_the_model(err))
         tool_fail(call, arena_printf(&call->arena, "%s. Nothing was changed.", err_text(err)));
     else

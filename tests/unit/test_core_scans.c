@@ -11,7 +11,7 @@
 #define ROWS     (3 * INLINE_SCAN_ENTRIES + 10)
 #define SEARCHES (SCANS_MAX + 16)
 
-#define ANSWERED_BUSY "\"text\":\"Server is busy. Nothing was changed.\""
+#define ANSWERED_BUSY "\"text\":\"The server is busy. Nothing was changed; try again in a moment.\""
 #define CANCELLED     "{\"error\":{\"code\":-32600,\"message\":\"Cancelled\"}}"
 
 static void put_rows(struct bench *b, uint32_t table)
@@ -191,7 +191,7 @@ static void count_busy(struct call *call)
 {
     struct bench *b = call->transport;
     take_answer(call);
-    n_busy += strstr(b->body.p, "Server is busy") != NULL;
+    n_busy += strstr(b->body.p, "server is busy") != NULL;
 }
 
 static void a_search_that_only_waited_for_SCAN_MS_MAX_is_refused_as_busy(void **state)

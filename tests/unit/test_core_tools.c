@@ -562,9 +562,9 @@ static void long_scans_leave_the_loop(void **state)
         n++;
     assert_int_equal(n, INLINE_SCAN_ENTRIES + 42);
     bench.loop.busy = true;
-    call_tool(
-        *state, "search_book", "{\"limit\":1000}",
-        "{\"isError\":true,\"content\":[{\"text\":\"Server is busy. Nothing was changed.\"}]}");
+    call_tool(*state, "search_book", "{\"limit\":1000}",
+              "{\"isError\":true,\"content\":[{\"text\":\"The server is busy. Nothing was changed; "
+              "try again in a moment.\"}]}");
     bench.loop.busy = false;
 }
 
