@@ -76,6 +76,12 @@ static int64_t worker_standing_ms(void *ctx)
     return store_write_standing_ms(((struct server *)ctx)->store);
 }
 
+/* And who waits for another process gets an answer some time. */
+static void worker_tick(void *ctx)
+{
+    store_expire_writes(((struct server *)ctx)->store);
+}
+
 static void worker_stop(void *ctx, struct core *core)
 {
     core_free(core);
@@ -174,6 +180,7 @@ static int serve(struct server *server)
         .ctx = server,
         .worker_start = worker_start,
         .worker_standing_ms = worker_standing_ms,
+        .worker_tick = worker_tick,
         .worker_stop = worker_stop,
         .keeper_start = keeper_start,
         .keeper_tick = keeper_tick,
@@ -202,6 +209,7 @@ static int run_stdio(const struct cli_args *args)
         const struct net_callbacks callbacks = {
             .ctx = &server,
             .worker_start = worker_start,
+            .worker_tick = worker_tick,
             .worker_stop = worker_stop,
         };
         server.store_config.volatile_sys = true;

@@ -74,8 +74,12 @@
 #define ARGUMENT_NODES_MAX (256u << 10) /* of a tool call; they fit an arena beside any body */
 #define TXN_ROWS_MAX       1000         /* rows of one write transaction */
 #define TXN_MS_MAX         50
-#define UPDATE_MS_MAX      2000 /* of an update that others keep overtaking */
-#define CHANGE_LOG_KEEP    1000000u
+#define WRITES_WAITING_MAX 10000 /* lists in the queue of a writer; the next is refused */
+#define WRITE_WAIT_MS                                                                          \
+    12000                    /* for another process's transaction; a worker that stands in one \
+                                is killed before: WORKER_STALL_MS */
+#define UPDATE_MS_MAX   2000 /* of an update that others keep overtaking */
+#define CHANGE_LOG_KEEP 1000000u
 
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000

@@ -58,6 +58,10 @@ void store_attach(struct store *store, struct loop *loop);
  * it is in none. Waiting for another process to leave its own does not count. Any thread. While a
  * transaction stands nobody else can write, so a process in which it stands too long must go. */
 int64_t store_write_standing_ms(struct store *store);
+/* Answers with ERR_BUSY what has waited for WRITE_WAIT_MS to be written because another process
+ * stands in a transaction. To be called about once a second where a loop is attached; any thread.
+ */
+void store_expire_writes(struct store *store);
 /* Keeper's work: sync of SYS, stale readers, log retention. Call once a second from one process.
  * Expired sessions are swept by store_sweep_sessions. Blocks: never on a loop. 0 or the first
  * error. */
@@ -197,13 +201,16 @@ struct store_write {
     uint32_t n_ops;                                   /* at most TXN_ROWS_MAX, else ERR_LIMIT */
     void (*done)(struct store_write *write, int err); /* exactly once */
     uint32_t failed_op;                               /* which one, when err < 0 */
-    struct store_write *next;                         /* these two for the queue */
+    struct store_write *next;                         /* these three for the queue */
+    int64_t submitted_ms;
     int state;
 };
 
 /* The memory of `write` and all it points to stays the caller's and untouched until `done`. Errors
  * besides the conditions: ERR_LIMIT (n_ops, key, name, row or record too large), ERR_STORE_FULL,
- * ERR_STORE_READ_ONLY, ERR_STORE_DAMAGED, ERR_NO_MEMORY, ERR_IO. */
+ * ERR_STORE_READ_ONLY, ERR_STORE_DAMAGED, ERR_NO_MEMORY, ERR_IO; ERR_BUSY (nothing was done, and it
+ * may be tried again): WRITES_WAITING_MAX lists wait already, or this one waited for WRITE_WAIT_MS
+ * while another process stood in a transaction. */
 void store_submit(struct store *store, struct store_write *write);
 
 /* Deletes up to `max` sessions that expired before now_ms. Returns how many, or an error. Blocks:

@@ -56,6 +56,8 @@ struct net_callbacks {
      * standing in this process (a write transaction). From stall_ms on the worker counts as one
      * whose loop stands still. */
     int64_t (*worker_standing_ms)(void *ctx);
+    /* In the worker (of stdio too), on the loop, with every tick. */
+    void (*worker_tick)(void *ctx);
     /* In the worker, after the last answer. Frees the core and closes the store. */
     void (*worker_stop)(void *ctx, struct core *core);
     /* In the keeper process: once at start, then once a second, once at the end. A negative result
@@ -76,7 +78,7 @@ struct net_callbacks {
 int net_serve(const struct net_config *config, const struct net_callbacks *callbacks);
 
 /* Serves one client on stdin and stdout in this process, until end of input or SIGTERM: one JSON
- * message per line. Uses worker_start (slot 0) and worker_stop. */
+ * message per line. Uses worker_start (slot 0), worker_tick and worker_stop. */
 int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes);
 
 #endif

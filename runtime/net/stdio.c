@@ -312,6 +312,8 @@ static void watch(struct stdio *s)
     s->readable.data = s->writable.data = s->signals.data = s->pump.data = s;
     ev_io_start(loop_ev(s->loop), &s->signals);
     ev_prepare_start(loop_ev(s->loop), &s->pump);
+    if (s->callbacks->worker_tick)
+        loop_on_tick(s->loop, s->callbacks->worker_tick, s->callbacks->ctx);
 }
 
 static void finish_all(struct stdio *s)

@@ -68,6 +68,8 @@ static void watch(struct worker *w)
     ev_io_start(loop_ev(w->loop), &w->signals);
     ev_io_start(loop_ev(w->loop), &w->lifeline);
     loop_on_tick(w->loop, beat, w);
+    if (w->child->callbacks->worker_tick)
+        loop_on_tick(w->loop, w->child->callbacks->worker_tick, w->child->callbacks->ctx);
 }
 
 static int open_http(struct worker *w)

@@ -120,6 +120,17 @@ void store_submit(struct store *store, struct store_write *write)
         write->done(write, ERR_NO_MEMORY);
 }
 
+void store_expire_writes(struct store *store)
+{
+    struct writer *writers[2];
+    pthread_mutex_lock(&store->start_lock);
+    memcpy(writers, store->writers, sizeof writers);
+    pthread_mutex_unlock(&store->start_lock);
+    for (int space = STORE_DATA; space <= STORE_SYS; space++)
+        if (writers[space])
+            writer_expire(writers[space]);
+}
+
 int64_t store_write_standing_ms(struct store *store)
 {
     int64_t longest_ms = 0;

@@ -3,7 +3,12 @@
  * What waits is committed as one group (group commit: a sync costs milliseconds, whatever the
  * group holds), of at most TXN_ROWS_MAX operations, BATCH_BYTES or TXN_MS_MAX. A list that is
  * refused before it changed anything leaves no trace and stays in the group; after any other error
- * the group is aborted and its lists are run one by one, so that each gets its own answer.
+ * the group is aborted and its lists go back to the front, each to be run by itself, so that each
+ * gets its own answer.
+ *
+ * Entering a transaction may take for ever: another process may stand in one. So the thread takes
+ * lists only once it is inside, and until then anybody may answer those that waited too long with
+ * ERR_BUSY. A list is in the queue, or with the thread, or finished; it moves under the lock.
  *
  * Completions go to the loop by one post that delivers all that have gathered. The post outlives
  * the writer if the loop has not run it yet.
@@ -16,6 +21,9 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+
+#define WAITER_TICK_MS 200 /* one without a loop looks whether it has waited too long */
 
 struct queue {
     struct store_write *head, **tail;
@@ -36,6 +44,9 @@ struct writer {
     pthread_mutex_t lock;
     pthread_cond_t wake, finished;
     struct queue waiting;
+    uint32_t n_waiting;
+    uint32_t n_alone; /* of those in front: a transaction for each */
+    bool entering;    /* the thread waits to get into a transaction */
     bool stopping;
     _Atomic int64_t began_ms; /* of the transaction it is in; 0: none */
     struct deliveries *deliveries;
@@ -56,11 +67,23 @@ static void queue_add(struct queue *q, struct store_write *write)
     q->tail = &write->next;
 }
 
-static struct store_write *queue_take_all(struct queue *q)
+static struct store_write *queue_take(struct queue *q)
 {
     struct store_write *first = q->head;
-    queue_clear(q);
+    q->head = first->next;
+    if (!q->head)
+        q->tail = &q->head;
     return first;
+}
+
+/* Moves all of `from` behind what is in `q`. */
+static void queue_append(struct queue *q, struct queue *from)
+{
+    if (!from->head)
+        return;
+    *q->tail = from->head;
+    q->tail = from->tail;
+    queue_clear(from);
 }
 
 /* ---- Completions ---------------------------------------------------------------------------- */
@@ -76,7 +99,8 @@ static void deliver(struct loop_post *post)
 {
     struct deliveries *d = (struct deliveries *)post;
     pthread_mutex_lock(&d->lock);
-    struct store_write *write = queue_take_all(&d->finished);
+    struct store_write *write = d->finished.head;
+    queue_clear(&d->finished);
     bool closed = d->closed;
     d->posted = false;
     pthread_mutex_unlock(&d->lock);
@@ -102,15 +126,11 @@ static struct deliveries *deliveries_new(void)
     return d;
 }
 
-static void post_finished(struct writer *w, struct store_write *write, struct store_write *rest)
+static void post_finished(struct writer *w, struct queue *finished)
 {
     struct deliveries *d = w->deliveries;
     pthread_mutex_lock(&d->lock);
-    while (write != rest) {
-        struct store_write *next = write->next;
-        queue_add(&d->finished, write);
-        write = next;
-    }
+    queue_append(&d->finished, finished);
     bool post = !d->posted;
     d->posted = true;
     pthread_mutex_unlock(&d->lock);
@@ -128,28 +148,91 @@ static void close_deliveries(struct deliveries *d)
         deliveries_free(d);
 }
 
-/* ---- Transactions -----------------------------------------------------------------------------
- */
-
-static int begin(struct writer *w, struct batch *ret)
+/* A write that is its own next is finished. */
+static void wake_waiters(struct writer *w, struct queue *finished)
 {
-    int err = batch_begin(w->store, w->space, ret);
+    pthread_mutex_lock(&w->lock);
+    while (finished->head) {
+        struct store_write *write = queue_take(finished);
+        write->next = write;
+    }
+    pthread_cond_broadcast(&w->finished);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Not under the writer's lock. */
+static void finish(struct writer *w, struct queue *finished)
+{
+    if (!finished->head)
+        return;
+    if (w->store->loop)
+        post_finished(w, finished);
+    else
+        wake_waiters(w, finished);
+}
+
+/* ---- Waiting -------------------------------------------------------------------------------- */
+
+static struct store_write *take_first(struct writer *w)
+{
+    w->n_waiting--;
+    w->n_alone -= w->n_alone > 0;
+    return queue_take(&w->waiting);
+}
+
+static bool is_due(const struct writer *w, int64_t now_ms)
+{
+    const struct store_write *first = w->waiting.head;
+    return w->entering && first && now_ms - first->submitted_ms >= WRITE_WAIT_MS;
+}
+
+void writer_expire(struct writer *w)
+{
+    struct queue expired;
+    queue_clear(&expired);
+    pthread_mutex_lock(&w->lock);
+    for (int64_t now_ms = clock_mono_ms(); is_due(w, now_ms);) {
+        struct store_write *write = take_first(w);
+        write->state = ERR_BUSY;
+        queue_add(&expired, write);
+    }
+    pthread_mutex_unlock(&w->lock);
+    finish(w, &expired);
+}
+
+/* ---- Groups --------------------------------------------------------------------------------- */
+
+struct group {
+    struct batch batch;
+    struct queue lists;
+    uint32_t n_lists, n_ops;
+    int64_t until_ms;
+    bool alone; /* it takes no second list */
+};
+
+static int begin(struct writer *w, struct group *g)
+{
+    pthread_mutex_lock(&w->lock);
+    w->entering = true;
+    pthread_mutex_unlock(&w->lock);
+    int err = batch_begin(w->store, w->space, &g->batch);
+    pthread_mutex_lock(&w->lock);
+    w->entering = false;
+    pthread_mutex_unlock(&w->lock);
     if (!err)
         w->began_ms = clock_mono_ms();
+    g->until_ms = w->began_ms + TXN_MS_MAX;
     return err;
 }
 
-static int commit(struct writer *w, struct batch *b)
+static int end(struct writer *w, struct group *g, int err)
 {
-    int err = batch_commit(b);
+    if (err)
+        batch_abort(&g->batch);
+    else
+        err = batch_commit(&g->batch);
     w->began_ms = 0;
     return err;
-}
-
-static void give_up(struct writer *w, struct batch *b)
-{
-    batch_abort(b);
-    w->began_ms = 0;
 }
 
 int64_t writer_standing_ms(struct writer *w)
@@ -158,7 +241,38 @@ int64_t writer_standing_ms(struct writer *w)
     return began_ms ? clock_mono_ms() - began_ms : 0;
 }
 
-/* ---- Groups --------------------------------------------------------------------------------- */
+static bool has_room(const struct group *g, const struct store_write *write)
+{
+    return g->n_lists == 0 || (!g->alone && g->n_ops + write->n_ops <= TXN_ROWS_MAX &&
+                               g->batch.bytes < BATCH_BYTES && clock_mono_ms() < g->until_ms);
+}
+
+/* The next list of the group; NULL: it is complete. */
+static struct store_write *take(struct writer *w, struct group *g)
+{
+    struct store_write *write = NULL;
+    pthread_mutex_lock(&w->lock);
+    if (w->waiting.head && has_room(g, w->waiting.head)) {
+        g->alone |= w->n_alone > 0;
+        write = take_first(w);
+        g->n_lists++;
+        g->n_ops += write->n_ops;
+        queue_add(&g->lists, write);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return write;
+}
+
+/* To the front, each for a transaction of its own. */
+static void put_back(struct writer *w, struct group *g)
+{
+    pthread_mutex_lock(&w->lock);
+    queue_append(&g->lists, &w->waiting);
+    queue_append(&w->waiting, &g->lists);
+    w->n_waiting += g->n_lists;
+    w->n_alone = g->n_lists;
+    pthread_mutex_unlock(&w->lock);
+}
 
 static int apply_list(struct batch *b, struct store_write *write)
 {
@@ -180,89 +294,40 @@ static bool is_refusal(int err)
            err == ERR_SESSIONS;
 }
 
-/* Sets the state of each list that it takes; *ret_rest is the first that it leaves. On an error
- * nothing was done. */
-static int try_group(struct writer *w, struct store_write *first, struct store_write **ret_rest)
+/* What is refused before it changed anything is no error of the group. */
+static int apply_next(struct group *g, struct store_write *write)
 {
-    struct batch b;
-    struct store_write *write = first;
-    int64_t started_ms = clock_mono_ms();
-    uint32_t n_ops = 0;
-    *ret_rest = first->next;
-    int err = begin(w, &b);
-    if (err)
-        return err;
-    do {
-        uint32_t before = b.changes;
-        err = apply_list(&b, write);
-        write->state = err;
-        n_ops += write->n_ops;
-        write = *ret_rest = write->next;
-        if (err && (!is_refusal(err) || b.changes != before)) {
-            give_up(w, &b);
-            return err;
-        }
-    } while (write && n_ops + write->n_ops <= TXN_ROWS_MAX && b.bytes < BATCH_BYTES &&
-             clock_mono_ms() - started_ms < TXN_MS_MAX);
-    return commit(w, &b);
+    uint32_t before = g->batch.changes;
+    int err = write->state = apply_list(&g->batch, write);
+    return is_refusal(err) && g->batch.changes == before ? 0 : err;
 }
 
-static int run_alone(struct writer *w, struct store_write *write)
+static int try_group(struct writer *w, struct group *g)
 {
-    struct batch b;
-    int err = begin(w, &b);
-    if (err)
+    struct store_write *write;
+    int err = begin(w, g);
+    if (err) {
+        g->alone = true;
+        take(w, g); /* who gets the error; the others may have better luck */
         return err;
-    err = apply_list(&b, write);
-    if (!err)
-        return commit(w, &b);
-    give_up(w, &b);
-    return err;
+    }
+    while (!err && (write = take(w, g)))
+        err = apply_next(g, write);
+    return end(w, g, err);
 }
 
-static void run_group(struct writer *w, struct store_write *first, struct store_write **ret_rest)
+static void run_group(struct writer *w)
 {
-    int err = try_group(w, first, ret_rest);
-    if (!err)
-        return;
-    if (first->next == *ret_rest) {
-        first->state = err;
+    struct group g = {.n_lists = 0};
+    queue_clear(&g.lists);
+    int err = try_group(w, &g);
+    if (err && g.n_lists > 1) {
+        put_back(w, &g);
         return;
     }
-    for (struct store_write *write = first; write != *ret_rest; write = write->next)
-        write->state = run_alone(w, write);
-}
-
-/* Tells those who wait: a write that is its own next is finished. */
-static void wake_waiters(struct writer *w, struct store_write *first, struct store_write *rest)
-{
-    pthread_mutex_lock(&w->lock);
-    while (first != rest) {
-        struct store_write *next = first->next;
-        first->next = first;
-        first = next;
-    }
-    pthread_cond_broadcast(&w->finished);
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* The lists from `first` up to `rest` are finished. */
-static void finish(struct writer *w, struct store_write *first, struct store_write *rest)
-{
-    if (w->store->loop)
-        post_finished(w, first, rest);
-    else
-        wake_waiters(w, first, rest);
-}
-
-static void run_all(struct writer *w, struct store_write *first)
-{
-    while (first) {
-        struct store_write *rest;
-        run_group(w, first, &rest);
-        finish(w, first, rest);
-        first = rest;
-    }
+    if (err && g.lists.head)
+        g.lists.head->state = err;
+    finish(w, &g.lists);
 }
 
 static void *run(void *arg)
@@ -274,9 +339,8 @@ static void *run(void *arg)
             pthread_cond_wait(&w->wake, &w->lock);
             continue;
         }
-        struct store_write *all = queue_take_all(&w->waiting);
         pthread_mutex_unlock(&w->lock);
-        run_all(w, all);
+        run_group(w);
         pthread_mutex_lock(&w->lock);
     }
     pthread_mutex_unlock(&w->lock);
@@ -325,17 +389,55 @@ int writer_start(struct store *store, enum store_space space, struct writer **re
     return 0;
 }
 
+static void wait_until_finished(struct writer *w, struct store_write *write)
+{
+    struct timespec until;
+    pthread_mutex_lock(&w->lock);
+    while (write->next != write) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAITER_TICK_MS * 1000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (!pthread_cond_timedwait(&w->finished, &w->lock, &until))
+            continue;
+        pthread_mutex_unlock(&w->lock);
+        writer_expire(w);
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static bool enqueue(struct writer *w, struct store_write *write)
+{
+    write->submitted_ms = clock_mono_ms();
+    pthread_mutex_lock(&w->lock);
+    bool fits = w->n_waiting < WRITES_WAITING_MAX;
+    if (fits) {
+        w->n_waiting++;
+        queue_add(&w->waiting, write);
+        pthread_cond_signal(&w->wake);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return fits;
+}
+
+static void refuse(struct writer *w, struct store_write *write)
+{
+    struct queue refused;
+    queue_clear(&refused);
+    write->state = ERR_BUSY;
+    queue_add(&refused, write);
+    finish(w, &refused);
+}
+
 void writer_submit(struct writer *w, struct store_write *write)
 {
-    bool waits = !w->store->loop;
-    pthread_mutex_lock(&w->lock);
-    queue_add(&w->waiting, write);
-    pthread_cond_signal(&w->wake);
-    while (waits && write->next != write)
-        pthread_cond_wait(&w->finished, &w->lock);
-    pthread_mutex_unlock(&w->lock);
-    if (waits)
-        write->done(write, write->state);
+    if (!enqueue(w, write))
+        refuse(w, write);
+    if (w->store->loop)
+        return;
+    wait_until_finished(w, write);
+    write->done(write, write->state);
 }
 
 void writer_stop(struct writer *w)
