@@ -37,6 +37,7 @@
     X(EXISTS, -32602, 200, "Already exists")                            \
     X(ABSENT, -32602, 200, "Does not exist")                            \
     X(CONFLICT, -32602, 200, "Version conflict")                        \
+    X(STALE, -32602, 200, "The table was changed meanwhile")            \
     X(SYNTAX, -32602, 200, "Syntax error")                              \
     X(STORE_FULL, -32603, 200, "The store is full")                     \
     X(STORE_READ_ONLY, -32603, 200, "The store is read-only")           \

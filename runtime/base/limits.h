@@ -80,6 +80,9 @@
                                 is killed before: WORKER_STALL_MS */
 #define UPDATE_MS_MAX   2000 /* of an update that others keep overtaking */
 #define CHANGE_LOG_KEEP 1000000u
+#define JOBS_KEEP       1000                 /* finished jobs that are remembered */
+#define JOB_KEEP_MS     (7ll * 86400 * 1000) /* since their last change */
+#define JOB_ID_BYTES    64
 
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000

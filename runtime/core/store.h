@@ -107,13 +107,14 @@ struct store_range {
     struct str from; /* STR_NONE: from the start */
     bool after;      /* leave out `from` itself */
     struct str to;   /* exclusive; STR_NONE: to the end */
+    bool descending; /* read from the end; to go on, `to` is the last key that was seen */
 };
 
 /* 0 or ERR_ABSENT (no such row or table). Copied into arena. */
 int store_get_row(struct store_view *view, uint32_t table, struct str key, struct arena *arena,
                   struct store_row *ret);
-/* In key order. Returns 0 at the end, or what `fn` stopped it with. A table that is not there has
- * no rows. `fn` may read by the same view. */
+/* In key order, or against it. Returns 0 at the end, or what `fn` stopped it with. A table that is
+ * not there has no rows. `fn` may read by the same view. */
 int store_scan_rows(struct store_view *view, uint32_t table, const struct store_range *range,
                     store_row_fn fn, void *ctx);
 int store_count_rows(struct store_view *view, uint32_t table, uint64_t *ret);
@@ -162,6 +163,28 @@ int store_get_session(struct store_view *view, struct str id, struct arena *aren
                       struct store_session *ret);
 /* With those that are expired and not yet swept. */
 int store_count_sessions(struct store_view *view, uint64_t *ret);
+typedef int (*store_session_fn)(void *ctx, const struct store_session *session); /* 0: go on */
+/* By id, behind `after_id` (STR_NONE: from the first); with expired ones. */
+int store_scan_sessions(struct store_view *view, struct str after_id, store_session_fn fn,
+                        void *ctx);
+
+/* ---- Jobs (space SYS) ----------------------------------------------------------------------- */
+
+/* What a long operation has come to. The keeper forgets those that have not changed for JOB_KEEP_MS
+ * and, beyond JOBS_KEEP, those whose ids sort first: so an id begins with the time of its making,
+ * like that of a session. */
+struct store_job {
+    struct str id;      /* at most JOB_ID_BYTES */
+    struct str record;  /* JSON of core's own */
+    int64_t changed_ms; /* set by the store */
+};
+
+typedef int (*store_job_fn)(void *ctx, const struct store_job *job); /* 0: go on; else stop */
+
+/* 0 or ERR_ABSENT. Copied into arena. */
+int store_get_job(struct store_view *view, struct str id, struct arena *arena,
+                  struct store_job *ret);
+int store_scan_jobs(struct store_view *view, store_job_fn fn, void *ctx); /* by id */
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
@@ -174,6 +197,8 @@ enum store_op_kind {
     STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`; never makes a record: without one
                             ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
     STORE_DELETE_SESSION,
+    STORE_PUT_JOB,
+    STORE_DELETE_JOB, /* needs only the id */
 };
 
 /* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
@@ -190,6 +215,18 @@ struct store_op {
     const struct tape_node *row;         /* PUT_ROW */
     const struct store_table *put_table; /* PUT_TABLE; id 0, or the id that the name has */
     const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
+    const struct store_job *job;
+    /* Row operations: the version of the table by which the row was checked; if the table has
+     * another one by now: ERR_STALE. 0: any. */
+    uint64_t table_version;
+    /* PUT_TABLE of a table that is there: each of its rows that was written after since_seq is
+     * shown to check_row inside the transaction (on the writer's thread; where others were in the
+     * same group, perhaps twice), and what it returns stops the operation. More than TXN_ROWS_MAX
+     * changes since then, of whatever table, or so many that the log forgot some: ERR_STALE, catch
+     * up and come again. NULL: no check. */
+    uint64_t since_seq;
+    store_row_fn check_row;
+    void *check_ctx;
     uint64_t ret_seq; /* the change's sequence (0: no change); on ERR_CONFLICT the version that is
                          there */
     uint32_t ret_table;

@@ -205,6 +205,8 @@ static const struct {
     [STORE_PUT_SESSION] = {session_put, STORE_SYS},
     [STORE_TOUCH_SESSION] = {session_touch, STORE_SYS},
     [STORE_DELETE_SESSION] = {session_delete, STORE_SYS},
+    [STORE_PUT_JOB] = {job_put, STORE_SYS},
+    [STORE_DELETE_JOB] = {job_delete, STORE_SYS},
 };
 
 int batch_apply(struct batch *b, struct store_op *op)

@@ -115,6 +115,8 @@ static int save_table(struct batch *b, struct store_op *op, uint32_t id, struct 
         return err;
     b->catalog++;
     op->ret_table = id;
+    if (b->slot.id == id)
+        b->slot.version = b->seq;
     op->ret_seq = b->seq;
     record_begin(&b->value, 3);
     cbor_write_int(id, &b->value);
@@ -139,6 +141,8 @@ int table_put(struct batch *b, struct store_op *op)
     err = check_condition(op, old.id, old.version);
     if (!err && table->id && table->id != old.id)
         err = ERR_ABSENT;
+    if (!err && old.id && op->check_row)
+        err = rows_recheck(b, op, old.id);
     if (!err && !old.id)
         err = add_table(b, key);
     return err ? err : save_table(b, op, old.id ? old.id : b->slot.id, key);
@@ -156,6 +160,14 @@ static int version_of(struct batch *b, struct str key, uint64_t *ret)
     if (!err)
         *ret = table.version;
     return err;
+}
+
+int batch_table_version(struct batch *b, uint64_t version)
+{
+    int err = 0;
+    if (version && !b->slot.version)
+        err = version_of(b, (struct str){b->slot.name, b->slot.name_len}, &b->slot.version);
+    return err ? err : version && version != b->slot.version ? ERR_STALE : 0;
 }
 
 static int forget_table(struct batch *b, struct store_op *op)

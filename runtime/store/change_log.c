@@ -31,7 +31,7 @@ int batch_log(struct batch *b, enum store_change_kind kind, uint32_t table, stru
     return batch_put(b, KV_LOG, key_of(++b->seq, &seq));
 }
 
-static int floor_of(struct kv_txn *txn, uint64_t *ret)
+int change_log_floor(struct kv_txn *txn, uint64_t *ret)
 {
     struct str key, value;
     int err = kv_first(txn, KV_LOG, STR(""), &key, &value);
@@ -51,7 +51,7 @@ int change_log_trim(struct batch *b, uint64_t keep, uint32_t max)
     uint64_t floor;
     struct seq_key seq;
     uint32_t n = 0;
-    int err = floor_of(&b->txn, &floor);
+    int err = change_log_floor(&b->txn, &floor);
     while (!err && n < max && b->seq + 1 - floor > keep) {
         err = batch_remove(b, KV_LOG, key_of(floor++, &seq));
         n++;
@@ -68,7 +68,7 @@ int store_last_seq(struct store_view *view, uint64_t *ret)
 
 int store_floor_seq(struct store_view *view, uint64_t *ret)
 {
-    return floor_of(&view->txn, ret);
+    return change_log_floor(&view->txn, ret);
 }
 
 struct change_scan {
@@ -95,14 +95,19 @@ static int visit_change(void *ctx, struct str key, struct str value)
     return scan->fn(scan->ctx, &change);
 }
 
-int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change_fn fn, void *ctx)
+int change_log_scan(struct kv_txn *txn, uint64_t after_seq, store_change_fn fn, void *ctx)
 {
     struct change_scan scan = {.fn = fn, .ctx = ctx};
     struct seq_key from;
     if (after_seq == UINT64_MAX)
         return 0;
     arena_init(&scan.scratch, 0);
-    int err = kv_scan(&view->txn, KV_LOG, key_of(after_seq + 1, &from), visit_change, &scan);
+    int err = kv_scan(txn, KV_LOG, key_of(after_seq + 1, &from), visit_change, &scan);
     arena_done(&scan.scratch);
     return err;
+}
+
+int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change_fn fn, void *ctx)
+{
+    return change_log_scan(&view->txn, after_seq, fn, ctx);
 }

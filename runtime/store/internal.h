@@ -3,6 +3,7 @@
  *   store.c    the port's opening, views, submit          writer.c   queue, groups, completions
  *   batch.c    a write transaction and its counters       load.c     imports with their undo job
  *   catalog.c  tables     rows.c  rows     change_log.c  changes     sessions.c  sessions
+ *   jobs.c     jobs
  *   directory.c  LMDB files of a data directory           secret.c   DIR/secret
  *   kv.h       ordered maps: lmdb.c, mem.c                record.h, cbor_tape.h   values
  */
@@ -69,6 +70,7 @@ struct table_slot {
     uint32_t id; /* 0: none */
     bool changed;
     uint64_t rows;
+    uint64_t version; /* of its definition; 0: not read yet */
     uint32_t name_len;
     char name[TABLE_KEY_BYTES]; /* database NUL name: its key in CATALOG */
 };
@@ -101,6 +103,8 @@ int batch_apply(struct batch *b, struct store_op *op);
 int batch_log(struct batch *b, enum store_change_kind kind, uint32_t table, struct str key);
 /* Makes b->slot that of the table; ERR_ABSENT. */
 int batch_table(struct batch *b, uint32_t table);
+/* ERR_STALE unless the table of b->slot has this version; 0: any. */
+int batch_table_version(struct batch *b, uint64_t version);
 int check_condition(struct store_op *op, bool there, uint64_t version);
 
 /* ---- Operations, one file each -------------------------------------------------------------- */
@@ -124,11 +128,20 @@ int row_encode(const struct tape_node *row, struct buf *out);
 int row_write(struct batch *b, struct store_op *op, struct str body);
 int row_put(struct batch *b, struct store_op *op);
 int row_delete(struct batch *b, struct store_op *op);
+/* Shows the rows of a table that were written after op->since_seq to op->check_row. */
+int rows_recheck(struct batch *b, const struct store_op *op, uint32_t table);
 
 int session_put(struct batch *b, struct store_op *op);
 int session_touch(struct batch *b, struct store_op *op);
 int session_delete(struct batch *b, struct store_op *op);
 
+int job_put(struct batch *b, struct store_op *op);
+int job_delete(struct batch *b, struct store_op *op);
+/* Forgets up to `max` old jobs. Returns how many. */
+int jobs_trim(struct batch *b, uint32_t max);
+
+int change_log_scan(struct kv_txn *txn, uint64_t after_seq, store_change_fn fn, void *ctx);
+int change_log_floor(struct kv_txn *txn, uint64_t *ret);
 /* Deletes up to `max` of the oldest changes beyond `keep`. Returns how many. */
 int change_log_trim(struct batch *b, uint64_t keep, uint32_t max);
 

@@ -79,6 +79,23 @@ int kv_scan(struct kv_txn *txn, enum kv_map map, struct str from, kv_entry_fn fn
     return stopped ? stopped : err == ERR_ABSENT ? 0 : err;
 }
 
+int kv_scan_back(struct kv_txn *txn, enum kv_map map, struct str before, kv_entry_fn fn, void *ctx)
+{
+    const struct kv_engine *engine = txn->env->engine;
+    struct kv_cursor cursor;
+    struct str key, value;
+    int stopped = 0;
+    int err = kv_cursor_open(txn, map, &cursor);
+    if (err)
+        return err;
+    for (err = engine->seek_before(&cursor, before, &key, &value); !err;
+         err = engine->prev(&cursor, &key, &value))
+        if ((stopped = fn(ctx, key, value)))
+            break;
+    kv_cursor_close(&cursor);
+    return stopped ? stopped : err == ERR_ABSENT ? 0 : err;
+}
+
 int kv_first(struct kv_txn *txn, enum kv_map map, struct str key, struct str *ret_key,
              struct str *ret)
 {

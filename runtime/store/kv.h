@@ -15,16 +15,17 @@
 #include "core/store.h"
 
 /* X(NAME, name in the file, in DATA, in SYS) */
-#define KV_MAPS(X)                \
-    X(META, "meta", 1, 1)         \
-    X(CATALOG, "catalog", 1, 0)   \
-    X(TABLES, "tables", 1, 0)     \
-    X(DROPPED, "dropped", 1, 0)   \
-    X(ROWS, "rows", 1, 0)         \
-    X(LOG, "log", 1, 0)           \
-    X(UNDO, "undo", 1, 0)         \
-    X(SESSIONS, "sessions", 0, 1) \
-    X(SESSION_EXPIRY, "session_exp", 0, 1)
+#define KV_MAPS(X)                         \
+    X(META, "meta", 1, 1)                  \
+    X(CATALOG, "catalog", 1, 0)            \
+    X(TABLES, "tables", 1, 0)              \
+    X(DROPPED, "dropped", 1, 0)            \
+    X(ROWS, "rows", 1, 0)                  \
+    X(LOG, "log", 1, 0)                    \
+    X(UNDO, "undo", 1, 0)                  \
+    X(SESSIONS, "sessions", 0, 1)          \
+    X(SESSION_EXPIRY, "session_exp", 0, 1) \
+    X(JOBS, "jobs", 0, 1)
 
 enum kv_map {
 #define KV_NAME(name, text, data, sys) KV_##name,
@@ -63,6 +64,10 @@ struct kv_engine {
     /* To the first key at or behind `key`. */
     int (*seek)(struct kv_cursor *cursor, struct str key, struct str *ret_key, struct str *ret);
     int (*next)(struct kv_cursor *cursor, struct str *ret_key, struct str *ret);
+    /* To the last key before `key`. */
+    int (*seek_before)(struct kv_cursor *cursor, struct str key, struct str *ret_key,
+                       struct str *ret);
+    int (*prev)(struct kv_cursor *cursor, struct str *ret_key, struct str *ret);
     void (*cursor_close)(struct kv_cursor *cursor);
     int (*sync)(struct kv_env *env);
     int (*check_readers)(struct kv_env *env);
@@ -84,6 +89,8 @@ void kv_cursor_close(struct kv_cursor *cursor);
 typedef int (*kv_entry_fn)(void *ctx, struct str key, struct str value); /* 0: go on; else stop */
 /* From the first key at or behind `from`. Returns 0 at the end, or what `fn` stopped it with. */
 int kv_scan(struct kv_txn *txn, enum kv_map map, struct str from, kv_entry_fn fn, void *ctx);
+/* Backwards, from the last key before `before`. */
+int kv_scan_back(struct kv_txn *txn, enum kv_map map, struct str before, kv_entry_fn fn, void *ctx);
 /* The first entry at or behind `key`, without keeping a cursor. */
 int kv_first(struct kv_txn *txn, enum kv_map map, struct str key, struct str *ret_key,
              struct str *ret);

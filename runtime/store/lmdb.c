@@ -335,6 +335,22 @@ static int next(struct kv_cursor *cursor, struct str *ret_key, struct str *ret)
     return move(cursor, &k, MDB_NEXT, ret_key, ret);
 }
 
+static int seek_before(struct kv_cursor *cursor, struct str key, struct str *ret_key,
+                       struct str *ret)
+{
+    MDB_val k = val_of(key), v;
+    int code = mdb_cursor_get(cursor->handle, &k, &v, MDB_SET_RANGE);
+    if (code && code != MDB_NOTFOUND)
+        return err_of(code);
+    return move(cursor, &k, code ? MDB_LAST : MDB_PREV, ret_key, ret);
+}
+
+static int prev(struct kv_cursor *cursor, struct str *ret_key, struct str *ret)
+{
+    MDB_val k;
+    return move(cursor, &k, MDB_PREV, ret_key, ret);
+}
+
 static void cursor_close(struct kv_cursor *cursor)
 {
     mdb_cursor_close(cursor->handle);
@@ -377,6 +393,8 @@ static const struct kv_engine lmdb_engine = {
     .cursor_open = cursor_open,
     .seek = seek,
     .next = next,
+    .seek_before = seek_before,
+    .prev = prev,
     .cursor_close = cursor_close,
     .sync = sync_env,
     .check_readers = check_readers,
@@ -453,6 +471,20 @@ static int is_empty(struct lmdb *l)
     return stat.ms_entries == 0;
 }
 
+/* Made by an earlier version of this program, which had fewer maps? */
+static bool has_meta(struct lmdb *l)
+{
+    MDB_txn *txn;
+    MDB_dbi meta;
+    if (mdb_txn_begin(l->mdb, NULL, MDB_RDONLY, &txn))
+        return false;
+    MDB_val k = val_of(STR("format")), v;
+    bool there =
+        !mdb_dbi_open(txn, map_names[KV_META].name, 0, &meta) && !mdb_get(txn, meta, &k, &v);
+    mdb_txn_abort(txn);
+    return there;
+}
+
 struct complaint {
     const char *path;
     struct arena *arena;
@@ -507,7 +539,8 @@ static int prepare_maps(struct lmdb *l, const struct complaint *c)
     int code = open_maps(l, false);
     if (code != MDB_NOTFOUND)
         return code ? explain_open(c, code) : 0;
-    if (!is_empty(l))
+    bool older = has_meta(l);
+    if (!is_empty(l) && (!older || l->read_only))
         return complain(c, ERR_STORE_FORMAT, "made by another program, or by another version");
     if (l->read_only)
         return complain(c, ERR_ABSENT, "there is no store yet");

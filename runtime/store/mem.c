@@ -161,6 +161,18 @@ static struct node *find_from(struct node *n, struct str key, bool after)
     return best;
 }
 
+/* The last one before `key`. */
+static struct node *find_before(struct node *n, struct str key)
+{
+    struct node *best = NULL;
+    while (n) {
+        bool before = str_compare(entry_key(n->entry), key) < 0;
+        best = before ? n : best;
+        n = before ? n->right : n->left;
+    }
+    return best;
+}
+
 static struct node *lift_left(struct node *n)
 {
     struct node *up = n->left;
@@ -408,6 +420,18 @@ static int next(struct kv_cursor *cursor, struct str *ret_key, struct str *ret)
     return stand_on(cursor, find_from(s->roots[cursor->map], cursor->at, true), ret_key, ret);
 }
 
+static int seek_before(struct kv_cursor *cursor, struct str key, struct str *ret_key,
+                       struct str *ret)
+{
+    struct snapshot *s = cursor->txn->handle;
+    return stand_on(cursor, find_before(s->roots[cursor->map], key), ret_key, ret);
+}
+
+static int prev(struct kv_cursor *cursor, struct str *ret_key, struct str *ret)
+{
+    return seek_before(cursor, cursor->at, ret_key, ret);
+}
+
 static void cursor_close(struct kv_cursor *cursor)
 {
     (void)cursor;
@@ -441,6 +465,8 @@ static const struct kv_engine memory_engine = {
     .cursor_open = cursor_open,
     .seek = seek,
     .next = next,
+    .seek_before = seek_before,
+    .prev = prev,
     .cursor_close = cursor_close,
     .sync = nothing_to_do,
     .check_readers = nothing_to_do,

@@ -69,6 +69,8 @@ int row_write(struct batch *b, struct store_op *op, struct str body)
     int err = row_key(op->table, op->key, &key);
     if (!err)
         err = batch_table(b, op->table);
+    if (!err)
+        err = batch_table_version(b, op->table_version);
     if (err)
         return err;
     err = version_of(b, &key, &version);
@@ -116,6 +118,8 @@ int row_delete(struct batch *b, struct store_op *op)
     if (!err)
         err = batch_table(b, op->table);
     if (!err)
+        err = batch_table_version(b, op->table_version);
+    if (!err)
         err = version_of(b, &key, &version);
     if (err && err != ERR_ABSENT)
         return err;
@@ -162,7 +166,10 @@ struct row_scan {
 
 static bool is_outside(const struct row_scan *scan, struct str key)
 {
-    return scan->range && scan->range->to.p && str_compare(key, scan->range->to) >= 0;
+    const struct store_range *range = scan->range;
+    if (range && range->descending)
+        return range->from.p && str_compare(key, range->from) < (range->after ? 1 : 0);
+    return range && range->to.p && str_compare(key, range->to) >= 0;
 }
 
 static bool is_left_out(const struct row_scan *scan, struct str key)
@@ -187,21 +194,81 @@ static int visit_row(void *ctx, struct str key, struct str value)
     return err ? err : scan->fn(scan->ctx, &row);
 }
 
+/* Where a scan begins: at the lower end, or before the upper one. */
+static int first_key(const struct row_scan *scan, struct row_key *ret)
+{
+    const struct store_range *range = scan->range;
+    bool back = range && range->descending;
+    struct str start = !range ? STR_NONE : back ? range->to : range->from;
+    if (start.n > KEY_BYTES_MAX)
+        return ERR_LIMIT;
+    if (start.n)
+        return row_key(scan->table, start, ret);
+    ret->len = 4;
+    kv_put_u32((unsigned char *)ret->bytes, scan->table + (back && !start.p));
+    return 0;
+}
+
 int store_scan_rows(struct store_view *view, uint32_t table, const struct store_range *range,
                     store_row_fn fn, void *ctx)
 {
     struct row_scan scan = {.table = table, .range = range, .fn = fn, .ctx = ctx};
-    struct row_key from = {.len = 4};
-    struct str start = range ? range->from : STR_NONE;
+    struct row_key start;
     if (!table_exists(&view->txn, table))
         return 0;
-    if (start.n > KEY_BYTES_MAX)
-        return ERR_LIMIT;
-    kv_put_u32((unsigned char *)from.bytes, table);
-    if (start.n)
-        row_key(table, start, &from);
+    int err = first_key(&scan, &start);
+    if (err)
+        return err;
     arena_init(&scan.scratch, 0);
-    int err = kv_scan(&view->txn, KV_ROWS, key_of(&from), visit_row, &scan);
+    if (range && range->descending)
+        err = kv_scan_back(&view->txn, KV_ROWS, key_of(&start), visit_row, &scan);
+    else
+        err = kv_scan(&view->txn, KV_ROWS, key_of(&start), visit_row, &scan);
     arena_done(&scan.scratch);
     return scan.ended ? 0 : err;
+}
+
+/* ---- Checking again ------------------------------------------------------------------------- */
+
+struct recheck {
+    struct kv_txn *txn;
+    const struct store_op *op;
+    uint32_t table;
+    struct arena scratch;
+};
+
+/* A row that was written again later is checked then. */
+static int recheck_change(void *ctx, const struct store_change *change)
+{
+    struct recheck *r = ctx;
+    struct row_key key;
+    struct store_row row;
+    struct str value;
+    if (change->table != r->table || change->kind != STORE_ROW_PUT)
+        return 0;
+    arena_reset(&r->scratch);
+    int err = row_key(r->table, change->key, &key);
+    if (!err)
+        err = kv_get(r->txn, KV_ROWS, key_of(&key), &value);
+    if (!err)
+        err = read_row(change->key, value, &r->scratch, &row);
+    if (err)
+        return err == ERR_ABSENT ? 0 : err;
+    return row.version == change->seq ? r->op->check_row(r->op->check_ctx, &row) : 0;
+}
+
+int rows_recheck(struct batch *b, const struct store_op *op, uint32_t table)
+{
+    struct recheck r = {.txn = &b->txn, .op = op, .table = table};
+    uint64_t floor;
+    int err = change_log_floor(&b->txn, &floor);
+    if (err)
+        return err;
+    if (op->since_seq > b->seq || b->seq - op->since_seq > TXN_ROWS_MAX ||
+        floor > op->since_seq + 1)
+        return ERR_STALE;
+    arena_init(&r.scratch, 0);
+    err = change_log_scan(&b->txn, op->since_seq, recheck_change, &r);
+    arena_done(&r.scratch);
+    return err;
 }

@@ -290,3 +290,34 @@ int store_count_sessions(struct store_view *view, uint64_t *ret)
 {
     return kv_count(&view->txn, KV_SESSIONS, ret);
 }
+
+struct session_scan {
+    struct str after;
+    store_session_fn fn;
+    void *ctx;
+    struct arena scratch;
+};
+
+static int visit_session(void *ctx, struct str key, struct str value)
+{
+    struct session_scan *scan = ctx;
+    struct store_session s;
+    if (scan->after.p && str_eq(key, scan->after))
+        return 0;
+    arena_reset(&scan->scratch);
+    int err = read_record(key, value, &scan->scratch, &s);
+    return err ? err : scan->fn(scan->ctx, &s);
+}
+
+int store_scan_sessions(struct store_view *view, struct str after_id, store_session_fn fn,
+                        void *ctx)
+{
+    struct session_scan scan = {.after = after_id, .fn = fn, .ctx = ctx};
+    if (after_id.n > SESSION_ID_BYTES)
+        return ERR_LIMIT;
+    arena_init(&scan.scratch, 0);
+    struct str from = after_id.p ? after_id : STR("");
+    int err = kv_scan(&view->txn, KV_SESSIONS, from, visit_session, &scan);
+    arena_done(&scan.scratch);
+    return err;
+}

@@ -153,11 +153,11 @@ static int trim(struct batch *b, uint32_t max)
 }
 
 /* Small transactions until nothing is left to do, or the share of this call is used up. */
-static int do_chore(struct store *store, chore_fn chore)
+static int do_chore(struct store *store, enum store_space space, chore_fn chore)
 {
     for (int i = 0; i < MAINTAIN_BATCHES; i++) {
         struct batch b;
-        int err = batch_begin(store, STORE_DATA, &b);
+        int err = batch_begin(store, space, &b);
         if (err)
             return err;
         int n = chore(&b, MAINTAIN_ROWS);
@@ -185,8 +185,9 @@ int store_maintain(struct store *store)
         err = keep_first(err, kv_sync(store->envs[STORE_DATA]));
     err = keep_first(err, kv_check_readers(store->envs[STORE_SYS]));
     err = keep_first(err, kv_check_readers(store->envs[STORE_DATA]));
-    err = keep_first(err, do_chore(store, trim));
-    err = keep_first(err, do_chore(store, tables_purge));
+    err = keep_first(err, do_chore(store, STORE_DATA, trim));
+    err = keep_first(err, do_chore(store, STORE_DATA, tables_purge));
+    err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
     return keep_first(err, load_recover(store));
 }
 

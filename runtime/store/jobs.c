@@ -1,0 +1,142 @@
+/* store/jobs.c - what long operations have come to.
+ *
+ *   JOBS  id -> [format, changed_ms, record]
+ *
+ * Ids begin with the time of their making, so the oldest jobs sort first.
+ */
+#include "store/internal.h"
+
+#include "base/err.h"
+
+#include <string.h>
+
+static bool is_id(struct str id)
+{
+    return id.n > 0 && id.n <= JOB_ID_BYTES;
+}
+
+static int read_job(struct str key, struct str value, struct arena *arena, struct store_job *ret)
+{
+    const struct tape_node *f[2];
+    int err = record_read(value, "is", arena, f);
+    if (!err)
+        *ret = (struct store_job){.id = key, .changed_ms = f[0]->v.i, .record = record_str(f[1])};
+    return err;
+}
+
+static int check_there(struct batch *b, struct store_op *op, bool *ret_there)
+{
+    struct str value;
+    if (!is_id(op->job->id))
+        return ERR_LIMIT;
+    int err = kv_get(&b->txn, KV_JOBS, op->job->id, &value);
+    if (err && err != ERR_ABSENT)
+        return err;
+    *ret_there = !err;
+    return check_condition(op, !err, 0);
+}
+
+int job_put(struct batch *b, struct store_op *op)
+{
+    bool there;
+    if (op->job->record.n > ROW_BYTES_MAX)
+        return ERR_LIMIT;
+    int err = check_there(b, op, &there);
+    if (err)
+        return err;
+    record_begin(&b->value, 2);
+    cbor_write_int(b->now_ms, &b->value);
+    cbor_write_str(op->job->record, &b->value);
+    return batch_put(b, KV_JOBS, op->job->id);
+}
+
+int job_delete(struct batch *b, struct store_op *op)
+{
+    bool there;
+    int err = check_there(b, op, &there);
+    return err || !there ? err : batch_remove(b, KV_JOBS, op->job->id);
+}
+
+/* ---- Keeper's work -------------------------------------------------------------------------- */
+
+struct oldest {
+    int64_t before_ms; /* not changed since then: to be forgotten */
+    uint64_t surplus;  /* so many of the first are, too */
+    uint32_t id_len;   /* what was found; 0: nothing */
+    char id[JOB_ID_BYTES];
+};
+
+static int visit_old(void *ctx, struct str key, struct str value)
+{
+    struct oldest *o = ctx;
+    int64_t changed_ms;
+    int err = record_first_int(value, &changed_ms);
+    if (!err && !is_id(key))
+        err = ERR_STORE_DAMAGED;
+    if (err || (!o->surplus && changed_ms >= o->before_ms))
+        return err;
+    memcpy(o->id, key.p, key.n);
+    o->id_len = key.n;
+    return 1;
+}
+
+int jobs_trim(struct batch *b, uint32_t max)
+{
+    struct oldest o = {.before_ms = b->now_ms - JOB_KEEP_MS};
+    uint32_t n = 0;
+    for (; n < max; n++) {
+        uint64_t count;
+        int err = kv_count(&b->txn, KV_JOBS, &count);
+        o.surplus = !err && count > JOBS_KEEP ? count - JOBS_KEEP : 0;
+        o.id_len = 0;
+        if (!err)
+            err = kv_scan(&b->txn, KV_JOBS, STR(""), visit_old, &o);
+        if (err >= 0 && !o.id_len)
+            break;
+        if (err >= 0)
+            err = batch_remove(b, KV_JOBS, (struct str){o.id, o.id_len});
+        if (err < 0)
+            return err;
+    }
+    return (int)n;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+int store_get_job(struct store_view *view, struct str id, struct arena *arena,
+                  struct store_job *ret)
+{
+    struct str value;
+    if (!is_id(id))
+        return ERR_ABSENT;
+    int err = kv_get(&view->txn, KV_JOBS, id, &value);
+    if (err)
+        return err;
+    value = arena_str(arena, value);
+    id = arena_str(arena, id);
+    return value.p && id.p ? read_job(id, value, arena, ret) : ERR_NO_MEMORY;
+}
+
+struct job_scan {
+    store_job_fn fn;
+    void *ctx;
+    struct arena scratch;
+};
+
+static int visit_job(void *ctx, struct str key, struct str value)
+{
+    struct job_scan *scan = ctx;
+    struct store_job job;
+    arena_reset(&scan->scratch);
+    int err = read_job(key, value, &scan->scratch, &job);
+    return err ? err : scan->fn(scan->ctx, &job);
+}
+
+int store_scan_jobs(struct store_view *view, store_job_fn fn, void *ctx)
+{
+    struct job_scan scan = {.fn = fn, .ctx = ctx};
+    arena_init(&scan.scratch, 0);
+    int err = kv_scan(&view->txn, KV_JOBS, STR(""), visit_job, &scan);
+    arena_done(&scan.scratch);
+    return err;
+}
