@@ -75,14 +75,17 @@
 #define TXN_ROWS_MAX       1000         /* rows of one write transaction */
 #define TXN_MS_MAX         50
 #define WRITES_WAITING_MAX 10000 /* lists in the queue of a writer; the next is refused */
-#define WRITE_WAIT_MS                                                                          \
-    12000                    /* for another process's transaction; a worker that stands in one \
-                                is killed before: WORKER_STALL_MS */
-#define UPDATE_MS_MAX   2000 /* of an update that others keep overtaking */
-#define CHANGE_LOG_KEEP 1000000u
-#define JOBS_KEEP       1000                 /* finished jobs that are remembered */
-#define JOB_KEEP_MS     (7ll * 86400 * 1000) /* since their last change */
-#define JOB_ID_BYTES    64
+#define WRITE_WAIT_MS                                                                            \
+    12000                      /* for another process's transaction; a worker that stands in one \
+                                  is killed before: WORKER_STALL_MS */
+#define UPDATE_MS_MAX     2000 /* of an update that others keep overtaking */
+#define INDEX_PARTS_MAX   8
+#define TABLE_INDEXES_MAX 16
+#define INDEX_ENTRY_BYTES 507 /* of an index key and the key of its row (LMDB: 511 with an id) */
+#define CHANGE_LOG_KEEP   1000000u
+#define JOBS_KEEP         1000                 /* finished jobs that are remembered */
+#define JOB_KEEP_MS       (7ll * 86400 * 1000) /* since their last change */
+#define JOB_ID_BYTES      64
 
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000

@@ -5,11 +5,14 @@
 #include "base/limits.h"
 #include "schema/percent.h"
 
+#include <string.h>
+
 #define INTEGER_BYTES 8
 
 const char *key_type_name(enum key_type type)
 {
-    return type == KEY_INTEGER ? "integer" : "string";
+    static const char *const names[] = {"integer", "string", "number", "boolean"};
+    return names[type];
 }
 
 static int encode_integer(int64_t v, struct arena *arena, struct str *ret)
@@ -107,4 +110,82 @@ int key_from_segment(enum key_type type, struct str segment, struct arena *arena
     struct str text;
     int err = percent_decode(segment, arena, &text);
     return err < 0 ? err : key_from_text(type, text, arena, ret);
+}
+
+/* ---- Parts of index keys -------------------------------------------------------------------- */
+
+#define PART_NULL  '\x01'
+#define PART_VALUE '\x02'
+#define SIGN       (UINT64_C(1) << 63)
+
+static void add_bits(uint64_t bits, struct buf *out)
+{
+    for (int shift = 56; shift >= 0; shift -= 8)
+        buf_add_char(out, (char)(bits >> shift));
+}
+
+static bool add_integer(const struct tape_node *value, struct buf *out)
+{
+    if (value->kind != TAPE_INT)
+        return false;
+    add_bits((uint64_t)value->v.i ^ SIGN, out);
+    return true;
+}
+
+/* The bits of doubles of one sign sort as the doubles do, those of negative ones backwards. */
+static bool add_number(const struct tape_node *value, struct buf *out)
+{
+    uint64_t bits;
+    if (value->kind != TAPE_INT && value->kind != TAPE_NUM)
+        return false;
+    double d = tape_num(value) + 0.0; /* -0 becomes 0 */
+    memcpy(&bits, &d, sizeof bits);
+    add_bits(bits & SIGN ? ~bits : bits ^ SIGN, out);
+    return true;
+}
+
+static bool add_boolean(const struct tape_node *value, struct buf *out)
+{
+    if (value->kind != TAPE_FALSE && value->kind != TAPE_TRUE)
+        return false;
+    buf_add_char(out, value->kind == TAPE_TRUE);
+    return true;
+}
+
+/* Ends with 00 01; a zero byte inside is 00 FF, so that it sorts behind an end. */
+static bool add_string(const struct tape_node *value, struct buf *out)
+{
+    if (value->kind != TAPE_STR)
+        return false;
+    for (struct str rest = tape_str(value); rest.n;) {
+        const char *zero = memchr(rest.p, '\0', rest.n);
+        uint32_t n = zero ? (uint32_t)(zero - rest.p) : rest.n;
+        buf_add(out, rest.p, n);
+        if (zero)
+            buf_add(out, "\0\xff", 2);
+        n += zero != NULL;
+        rest = (struct str){rest.p + n, rest.n - n};
+    }
+    buf_add(out, "\0\x01", 2);
+    return true;
+}
+
+static bool (*const add_value[])(const struct tape_node *value, struct buf *out) = {
+    [KEY_INTEGER] = add_integer,
+    [KEY_STRING] = add_string,
+    [KEY_NUMBER] = add_number,
+    [KEY_BOOLEAN] = add_boolean,
+};
+
+int key_add_part(enum key_type type, bool descending, const struct tape_node *value,
+                 struct buf *out)
+{
+    size_t start = out->n;
+    bool null = !value || value->kind == TAPE_NULL;
+    buf_add_char(out, null ? PART_NULL : PART_VALUE);
+    if (!null && !add_value[type](value, out))
+        return ERR_PARAMS;
+    for (size_t i = start; descending && !out->failed && i < out->n; i++)
+        out->p[i] = (char)~out->p[i];
+    return out->failed ? ERR_NO_MEMORY : 0;
 }

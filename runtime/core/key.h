@@ -10,7 +10,8 @@
 #include "base/arena.h"
 #include "wire/tape.h"
 
-enum key_type { KEY_INTEGER, KEY_STRING };
+/* NUMBER and BOOLEAN are for parts of index keys only. */
+enum key_type { KEY_INTEGER, KEY_STRING, KEY_NUMBER, KEY_BOOLEAN };
 
 const char *key_type_name(enum key_type type); /* "integer", "string" */
 
@@ -28,5 +29,12 @@ void key_write_segment(enum key_type type, struct str key, struct buf *out);
  * ERR_NO_MEMORY. */
 int key_from_text(enum key_type type, struct str text, struct arena *arena, struct str *ret);
 int key_from_segment(enum key_type type, struct str segment, struct arena *arena, struct str *ret);
+
+/* One part of an index key, appended. Parts delimit themselves, so parts behind one another sort as
+ * tuples do. NULL or null comes first (last, where the part descends: its bytes are inverted).
+ * NUMBER: integers and doubles in one order, rounded to a double. 0; ERR_PARAMS: not of the type.
+ */
+int key_add_part(enum key_type type, bool descending, const struct tape_node *value,
+                 struct buf *out);
 
 #endif

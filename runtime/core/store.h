@@ -19,8 +19,7 @@
 #ifndef TENON_CORE_STORE_H
 #define TENON_CORE_STORE_H
 
-#include "base/arena.h"
-#include "wire/tape.h"
+#include "core/key.h"
 
 struct store;
 struct store_view;
@@ -69,12 +68,30 @@ int store_maintain(struct store *store);
 
 /* ---- Tables (catalog) ----------------------------------------------------------------------- */
 
+struct store_index_part {
+    struct str attribute; /* path, dots between names */
+    enum key_type type;   /* how its values become keys */
+    bool descending;
+};
+
+struct store_index {
+    uint32_t id; /* never reused; 0 in a new one */
+    struct str name;
+    bool unique; /* rows in which a part is null or missing do not collide */
+    bool ready;  /* false: not to be searched by */
+    const struct store_index_part *parts;
+    uint32_t n_parts;
+};
+
 /* A table as stored: `definition` is the JSON that table.h of core reads. */
 struct store_table {
     uint32_t id; /* never reused */
     struct str database, name;
     struct str definition;
     uint64_t version; /* sequence of its last change */
+    /* PUT_TABLE makes them with a new table, and leaves those of one that is there alone. */
+    const struct store_index *indexes;
+    uint32_t n_indexes;
 };
 
 typedef int (*store_table_fn)(void *ctx, const struct store_table *table); /* 0: go on; else stop */
@@ -118,6 +135,15 @@ int store_get_row(struct store_view *view, uint32_t table, struct str key, struc
 int store_scan_rows(struct store_view *view, uint32_t table, const struct store_range *range,
                     store_row_fn fn, void *ctx);
 int store_count_rows(struct store_view *view, uint32_t table, uint64_t *ret);
+
+/* Entries of an index, in its order; those with equal index keys by the row's key. Every row has
+ * one. An entry's place is its index key (key_add_part) with the row's key behind it: `range` is
+ * over places, so a place goes on a page, and an index key alone stands before all its entries. In
+ * what `fn` gets the row's key lies directly behind the index key. ERR_ABSENT: no such index of
+ * this table, or it is not ready. */
+typedef int (*store_entry_fn)(void *ctx, struct str index_key, const struct store_row *row);
+int store_scan_index(struct store_view *view, uint32_t table, uint32_t index,
+                     const struct store_range *range, store_entry_fn fn, void *ctx);
 
 /* ---- Change log ----------------------------------------------------------------------------- */
 
@@ -230,6 +256,9 @@ struct store_op {
     uint64_t ret_seq; /* the change's sequence (0: no change); on ERR_CONFLICT the version that is
                          there */
     uint32_t ret_table;
+    /* PUT_ROW, ERR_EXISTS: the unique index that has another such row; ERR_LIMIT, ERR_PARAMS: the
+     * index that cannot hold the row (too long, with the row's key; not of the type). 0: none. */
+    uint32_t ret_index;
 };
 
 struct store_write {

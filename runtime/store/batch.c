@@ -123,6 +123,7 @@ static void release(struct batch *b)
     buf_done(&b->value);
     buf_done(&b->body);
     arena_done(&b->scratch);
+    arena_done(&b->indexes);
 }
 
 int batch_begin(struct store *store, enum store_space space, struct batch *ret)
@@ -134,6 +135,7 @@ int batch_begin(struct store *store, enum store_space space, struct batch *ret)
     ret->space = space;
     ret->now_ms = clock_wall_ms();
     arena_init(&ret->scratch, 0);
+    arena_init(&ret->indexes, 0);
     int err = kv_begin(store->envs[space], true, &ret->txn);
     if (err)
         return err;
@@ -215,6 +217,7 @@ int batch_apply(struct batch *b, struct store_op *op)
     if (kind >= sizeof operations / sizeof *operations || operations[kind].space != b->space)
         return ERR_INTERNAL;
     op->ret_seq = 0;
+    op->ret_index = 0;
     arena_reset(&b->scratch);
     return operations[kind].apply(b, op);
 }

@@ -90,22 +90,28 @@ int batch_table(struct batch *b, uint32_t table)
         return err;
     b->slot = (struct table_slot){.id = table, .rows = (uint64_t)f[0]->v.i, .name_len = f[1]->n};
     memcpy(b->slot.name, f[1]->v.s, f[1]->n);
-    return 0;
+    arena_reset(&b->indexes);
+    err = index_list(&b->txn, table, &b->indexes, &b->slot.indexes, &b->slot.n_indexes);
+    if (err)
+        b->slot.id = 0;
+    return err;
 }
 
 /* ---- Operations ----------------------------------------------------------------------------- */
 
 /* Makes b->slot that of a new table. */
-static int add_table(struct batch *b, struct str key)
+static int add_table(struct batch *b, const struct store_table *table, struct str key)
 {
     if (b->tables == UINT32_MAX)
         return ERR_LIMIT;
-    int err = table_slot_save(b);
+    int err = index_check_all(table);
+    if (!err)
+        err = table_slot_save(b);
     if (err)
         return err;
     b->slot = (struct table_slot){.id = (uint32_t)++b->tables, .changed = true, .name_len = key.n};
     memcpy(b->slot.name, key.p, key.n);
-    return 0;
+    return index_make_all(b, b->slot.id, table);
 }
 
 static int save_table(struct batch *b, struct store_op *op, uint32_t id, struct str key)
@@ -144,7 +150,7 @@ int table_put(struct batch *b, struct store_op *op)
     if (!err && old.id && op->check_row)
         err = rows_recheck(b, op, old.id);
     if (!err && !old.id)
-        err = add_table(b, key);
+        err = add_table(b, table, key);
     return err ? err : save_table(b, op, old.id ? old.id : b->slot.id, key);
 }
 
@@ -177,6 +183,8 @@ static int forget_table(struct batch *b, struct store_op *op)
     int err = batch_remove(b, KV_CATALOG, key);
     b->slot.changed = false;
     if (!err)
+        err = index_drop_all(b);
+    if (!err)
         err = batch_remove(b, KV_TABLES, id_key(op->table, &id));
     buf_clear(&b->value);
     if (!err)
@@ -204,43 +212,52 @@ int table_drop(struct batch *b, struct store_op *op)
     return err || !there ? err : forget_table(b, op);
 }
 
-static int purge_table(struct batch *b, uint32_t table, uint32_t max)
+static int purge_id(struct batch *b, enum kv_map map, uint32_t id, uint32_t max)
 {
-    struct row_key from = {.len = 4};
+    struct {
+        char bytes[4 + INDEX_ENTRY_BYTES];
+    } from;
     struct str key, value;
-    kv_put_u32((unsigned char *)from.bytes, table);
+    kv_put_u32((unsigned char *)from.bytes, id);
     for (uint32_t n = 0; n < max; n++) {
-        int err = kv_first(&b->txn, KV_ROWS, (struct str){from.bytes, 4}, &key, &value);
+        int err = kv_first(&b->txn, map, (struct str){from.bytes, 4}, &key, &value);
         if (err && err != ERR_ABSENT)
             return err;
-        if (err || key.n < 4 || kv_u32(key.p) != table)
+        if (err || key.n < 4 || kv_u32(key.p) != id)
             return (int)n;
+        if (key.n > sizeof from.bytes)
+            return ERR_STORE_DAMAGED;
         memcpy(from.bytes, key.p, key.n);
-        err = batch_remove(b, KV_ROWS, (struct str){from.bytes, key.n});
+        err = batch_remove(b, map, (struct str){from.bytes, key.n});
         if (err)
             return err;
     }
     return (int)max;
 }
 
-int tables_purge(struct batch *b, uint32_t max)
+int purge_ids(struct batch *b, enum kv_map waiting, enum kv_map map, uint32_t max)
 {
     struct str key, value;
     int total = 0, n;
     while (max > (uint32_t)total) {
-        int err = kv_first(&b->txn, KV_DROPPED, STR(""), &key, &value);
+        int err = kv_first(&b->txn, waiting, STR(""), &key, &value);
         if (err)
             return err == ERR_ABSENT ? total : err;
         struct table_id id;
         struct str table = id_key(kv_u32(key.p), &id);
-        n = purge_table(b, kv_u32(id.bytes), max - (uint32_t)total);
+        n = purge_id(b, map, kv_u32(id.bytes), max - (uint32_t)total);
         if (n < 0)
             return n;
         total += n;
-        if ((uint32_t)total < max && (err = batch_remove(b, KV_DROPPED, table)))
+        if ((uint32_t)total < max && (err = batch_remove(b, waiting, table)))
             return err;
     }
     return total;
+}
+
+int tables_purge(struct batch *b, uint32_t max)
+{
+    return purge_ids(b, KV_DROPPED, KV_ROWS, max);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -258,6 +275,7 @@ int store_catalog_version(struct store_view *view, uint64_t *ret)
 }
 
 struct table_scan {
+    struct kv_txn *txn;
     store_table_fn fn;
     void *ctx;
     struct arena scratch;
@@ -269,12 +287,14 @@ static int visit_table(void *ctx, struct str key, struct str value)
     struct store_table table;
     arena_reset(&scan->scratch);
     int err = read_table(key, value, &scan->scratch, &table);
+    if (!err)
+        err = index_list(scan->txn, table.id, &scan->scratch, &table.indexes, &table.n_indexes);
     return err ? err : scan->fn(scan->ctx, &table);
 }
 
 int store_scan_tables(struct store_view *view, store_table_fn fn, void *ctx)
 {
-    struct table_scan scan = {.fn = fn, .ctx = ctx};
+    struct table_scan scan = {.txn = &view->txn, .fn = fn, .ctx = ctx};
     arena_init(&scan.scratch, 0);
     int err = kv_scan(&view->txn, KV_CATALOG, STR(""), visit_table, &scan);
     arena_done(&scan.scratch);

@@ -2,10 +2,9 @@
  *
  *   store.c    the port's opening, views, submit          writer.c   queue, groups, completions
  *   batch.c    a write transaction and its counters       load.c     imports with their undo job
- *   catalog.c  tables     rows.c  rows     change_log.c  changes     sessions.c  sessions
- *   jobs.c     jobs
- *   directory.c  LMDB files of a data directory           secret.c   DIR/secret
- *   kv.h       ordered maps: lmdb.c, mem.c                record.h, cbor_tape.h   values
+ *   catalog.c  tables     rows.c  rows  index.c  indexes     change_log.c  changes     sessions.c
+ * sessions jobs.c     jobs directory.c  LMDB files of a data directory           secret.c
+ * DIR/secret kv.h       ordered maps: lmdb.c, mem.c                record.h, cbor_tape.h   values
  */
 #ifndef TENON_STORE_INTERNAL_H
 #define TENON_STORE_INTERNAL_H
@@ -47,6 +46,7 @@ struct store *store_alloc(void);
 #define META_ID      STR("id")
 #define META_SEQ     STR("seq")     /* of the last change */
 #define META_TABLES  STR("tables")  /* highest table id ever given */
+#define META_INDEXES STR("indexes") /* highest index id ever given */
 #define META_CATALOG STR("catalog") /* catalog version */
 #define META_LOAD    STR("load")    /* 1: the entries in UNDO belong to an unfinished load */
 
@@ -70,7 +70,9 @@ struct table_slot {
     uint32_t id; /* 0: none */
     bool changed;
     uint64_t rows;
-    uint64_t version; /* of its definition; 0: not read yet */
+    uint64_t version;                  /* of its definition; 0: not read yet */
+    const struct store_index *indexes; /* in b->indexes */
+    uint32_t n_indexes;
     uint32_t name_len;
     char name[TABLE_KEY_BYTES]; /* database NUL name: its key in CATALOG */
 };
@@ -88,6 +90,7 @@ struct batch {
     uint64_t seq, tables, catalog;
     struct table_slot slot;
     struct buf value, body; /* being encoded */
+    struct arena indexes;   /* of the slot */
     struct arena scratch;
 };
 
@@ -128,8 +131,40 @@ int row_encode(const struct tape_node *row, struct buf *out);
 int row_write(struct batch *b, struct store_op *op, struct str body);
 int row_put(struct batch *b, struct store_op *op);
 int row_delete(struct batch *b, struct store_op *op);
+/* Before a row is written (now NULL: removed): makes its index entries those of `now`. */
+int row_reindex(struct batch *b, const struct row_key *key, const struct tape_node *now,
+                uint32_t *ret_index);
 /* Shows the rows of a table that were written after op->since_seq to op->check_row. */
 int rows_recheck(struct batch *b, const struct store_op *op, uint32_t table);
+
+/* What changes in the indexes of b->slot by a row becoming another; either may be NULL. */
+struct index_change {
+    struct str before, now; /* keys in ENTRIES; STR_NONE: none */
+    uint32_t index_key_len; /* of now */
+};
+struct index_changes {
+    uint32_t n;
+    struct index_change v[TABLE_INDEXES_MAX];
+};
+/* Changes nothing yet. ERR_EXISTS, ERR_LIMIT, ERR_PARAMS: because of *ret_index. */
+int index_prepare(struct batch *b, struct str row_key, const struct tape_node *before,
+                  const struct tape_node *now, struct index_changes *ret, uint32_t *ret_index);
+int index_apply(struct batch *b, const struct index_changes *changes);
+/* The indexes of a table, copied. */
+int index_list(struct kv_txn *txn, uint32_t table, struct arena *arena,
+               const struct store_index **ret, uint32_t *ret_n);
+/* Are the indexes of a new table as they may be? */
+int index_check_all(const struct store_table *with);
+/* Makes the (empty) indexes of a new table. */
+int index_make_all(struct batch *b, uint32_t table, const struct store_table *with);
+/* Forgets the indexes of b->slot; their entries go later. */
+int index_drop_all(struct batch *b);
+int indexes_purge(struct batch *b, uint32_t max);
+/* Deletes up to `max` entries of the maps `map` under an id that wait in `waiting`. */
+int purge_ids(struct batch *b, enum kv_map waiting, enum kv_map map, uint32_t max);
+/* The row of a record as it stands in ROWS, borrowed: ERR_ABSENT. */
+int row_find(struct kv_txn *txn, uint32_t table, struct str key, struct arena *arena,
+             struct store_row *ret);
 
 int session_put(struct batch *b, struct store_op *op);
 int session_touch(struct batch *b, struct store_op *op);

@@ -15,16 +15,19 @@
 #include "core/store.h"
 
 /* X(NAME, name in the file, in DATA, in SYS) */
-#define KV_MAPS(X)                         \
-    X(META, "meta", 1, 1)                  \
-    X(CATALOG, "catalog", 1, 0)            \
-    X(TABLES, "tables", 1, 0)              \
-    X(DROPPED, "dropped", 1, 0)            \
-    X(ROWS, "rows", 1, 0)                  \
-    X(LOG, "log", 1, 0)                    \
-    X(UNDO, "undo", 1, 0)                  \
-    X(SESSIONS, "sessions", 0, 1)          \
-    X(SESSION_EXPIRY, "session_exp", 0, 1) \
+#define KV_MAPS(X)                          \
+    X(META, "meta", 1, 1)                   \
+    X(CATALOG, "catalog", 1, 0)             \
+    X(TABLES, "tables", 1, 0)               \
+    X(DROPPED, "dropped", 1, 0)             \
+    X(ROWS, "rows", 1, 0)                   \
+    X(INDEXES, "indexes", 1, 0)             \
+    X(ENTRIES, "entries", 1, 0)             \
+    X(DROPPED_INDEXES, "dropped_idx", 1, 0) \
+    X(LOG, "log", 1, 0)                     \
+    X(UNDO, "undo", 1, 0)                   \
+    X(SESSIONS, "sessions", 0, 1)           \
+    X(SESSION_EXPIRY, "session_exp", 0, 1)  \
     X(JOBS, "jobs", 0, 1)
 
 enum kv_map {

@@ -75,18 +75,31 @@ static int set_open(struct batch *b, uint64_t open)
     return meta_put(&b->txn, META_LOAD, open);
 }
 
+/* Somebody else may have taken what a unique index allows once: then the row stays as it is. */
 static int put_back(struct batch *b, const struct row_key *key, struct str before)
 {
+    const struct tape_node *f[3];
+    uint32_t index;
+    int err = record_read(before, "ii*", &b->scratch, f);
+    if (!err)
+        err = row_reindex(b, key, f[2], &index);
+    if (err == ERR_EXISTS)
+        log_warn("a row that an import changed stays so: another one has its unique value now");
+    if (err)
+        return err == ERR_EXISTS ? 0 : err;
     buf_clear(&b->value);
     buf_add_str(&b->value, before);
-    int err = batch_put(b, KV_ROWS, (struct str){key->bytes, key->len});
+    err = batch_put(b, KV_ROWS, (struct str){key->bytes, key->len});
     struct str own = {key->bytes + 4, key->len - 4};
     return err ? err : batch_log(b, STORE_ROW_PUT, b->slot.id, own);
 }
 
 static int take_back(struct batch *b, const struct row_key *key)
 {
-    int err = batch_remove(b, KV_ROWS, (struct str){key->bytes, key->len});
+    uint32_t index;
+    int err = row_reindex(b, key, NULL, &index);
+    if (!err)
+        err = batch_remove(b, KV_ROWS, (struct str){key->bytes, key->len});
     b->slot.rows--;
     b->slot.changed = true;
     struct str own = {key->bytes + 4, key->len - 4};

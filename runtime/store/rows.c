@@ -62,6 +62,39 @@ static int put_record(struct batch *b, const struct row_key *key, uint64_t versi
     return batch_put(b, KV_ROWS, key_of(key));
 }
 
+/* The row that stands there, in scratch; *ret NULL: none. */
+static int standing(struct batch *b, const struct row_key *key, const struct tape_node **ret)
+{
+    struct store_row row;
+    struct str own = {key->bytes + 4, key->len - 4};
+    int err = row_find(&b->txn, kv_u32(key->bytes), own, &b->scratch, &row);
+    *ret = err ? NULL : row.row;
+    return err == ERR_ABSENT ? 0 : err;
+}
+
+int row_reindex(struct batch *b, const struct row_key *key, const struct tape_node *now,
+                uint32_t *ret_index)
+{
+    const struct tape_node *before;
+    struct index_changes changes;
+    if (!b->slot.n_indexes)
+        return 0;
+    int err = standing(b, key, &before);
+    if (!err)
+        err = index_prepare(b, (struct str){key->bytes + 4, key->len - 4}, before, now, &changes,
+                            ret_index);
+    return err ? err : index_apply(b, &changes);
+}
+
+/* The row of an operation; of a load there are only its bytes. */
+static int reindex_put(struct batch *b, const struct row_key *key, struct store_op *op,
+                       struct str body)
+{
+    const struct tape_node *now = op->row;
+    int err = now || !b->slot.n_indexes ? 0 : cbor_read_tape(body, &b->scratch, &now);
+    return err ? err : row_reindex(b, key, now, &op->ret_index);
+}
+
 int row_write(struct batch *b, struct store_op *op, struct str body)
 {
     struct row_key key;
@@ -78,6 +111,8 @@ int row_write(struct batch *b, struct store_op *op, struct str body)
     if (err && err != ERR_ABSENT)
         return err;
     err = check_condition(op, there, version);
+    if (!err)
+        err = reindex_put(b, &key, op, body);
     if (!err)
         err = batch_log(b, STORE_ROW_PUT, op->table, op->key);
     if (!err)
@@ -99,7 +134,9 @@ int row_put(struct batch *b, struct store_op *op)
 
 static int take_away(struct batch *b, struct store_op *op, const struct row_key *key)
 {
-    int err = batch_log(b, STORE_ROW_DELETED, op->table, op->key);
+    int err = row_reindex(b, key, NULL, &op->ret_index);
+    if (!err)
+        err = batch_log(b, STORE_ROW_DELETED, op->table, op->key);
     if (!err)
         err = batch_remove(b, KV_ROWS, key_of(key));
     if (err)
@@ -138,6 +175,17 @@ static int read_row(struct str key, struct str value, struct arena *arena, struc
         *ret = (struct store_row){
             .key = key, .version = (uint64_t)f[0]->v.i, .changed_ms = f[1]->v.i, .row = f[2]};
     return err;
+}
+
+int row_find(struct kv_txn *txn, uint32_t table, struct str key, struct arena *arena,
+             struct store_row *ret)
+{
+    struct row_key full;
+    struct str value;
+    int err = row_key(table, key, &full);
+    if (!err)
+        err = kv_get(txn, KV_ROWS, key_of(&full), &value);
+    return err ? err : read_row(key, value, arena, ret);
 }
 
 int store_get_row(struct store_view *view, uint32_t table, struct str key, struct arena *arena,

@@ -187,6 +187,7 @@ int store_maintain(struct store *store)
     err = keep_first(err, kv_check_readers(store->envs[STORE_DATA]));
     err = keep_first(err, do_chore(store, STORE_DATA, trim));
     err = keep_first(err, do_chore(store, STORE_DATA, tables_purge));
+    err = keep_first(err, do_chore(store, STORE_DATA, indexes_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
     return keep_first(err, load_recover(store));
 }
