@@ -289,6 +289,37 @@ static void memory_that_ends_is_said(void **state)
     buf_done(&out);
 }
 
+static void what_holds_no_item_is_damaged(void **state)
+{
+    (void)state;
+    static const struct str empty[] = {{"", 0}, {"\x1c", 1}, {"\x9f", 1}, {"\x62x", 2}};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        struct arena arena;
+        const struct tape_node *back;
+        arena_init(&arena, 0);
+        assert_int_equal(read_exact(empty[i], &arena, &back), ERR_STORE_DAMAGED);
+        arena_done(&arena);
+    }
+}
+
+/* Nodes are counted, not guessed: what is asked of the arena is what the row takes. */
+static void a_row_takes_the_memory_of_its_nodes(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    struct arena arena;
+    const struct tape_node *back;
+    cbor_write_array(100000, &out);
+    for (int i = 0; i < 100000; i++)
+        cbor_write_int(i * 1000, &out);
+    arena_init(&arena, 100001 * sizeof *back + 1024);
+    assert_int_equal(cbor_read_tape(buf_str(&out), &arena, &back), 0);
+    assert_int_equal(back[0].v.size, 100001);
+    assert_int_equal(back[100000].v.i, 99999000);
+    arena_done(&arena);
+    buf_done(&out);
+}
+
 static void records_check_format_and_fields(void **state)
 {
     (void)state;
@@ -338,6 +369,8 @@ int main(void)
         cmocka_unit_test(foreign_items_are_refused),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(memory_that_ends_is_said),
+        cmocka_unit_test(what_holds_no_item_is_damaged),
+        cmocka_unit_test(a_row_takes_the_memory_of_its_nodes),
         cmocka_unit_test(records_check_format_and_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
