@@ -45,6 +45,14 @@ static inline void loop_run_once(struct loop *loop)
     post->fn(post);
 }
 
+static inline bool loop_has_post(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    bool has = loop->head != NULL;
+    pthread_mutex_unlock(&loop->lock);
+    return has;
+}
+
 /* ---- A scratch directory -------------------------------------------------------------------- */
 
 static inline void scratch_make(char out[64])

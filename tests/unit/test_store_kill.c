@@ -1,118 +1,15 @@
 /* tests/unit/test_store_kill.c - processes that die by SIGKILL in the middle of what they do.
  *
  * A child works and tells by a pipe what was acknowledged; the parent kills it after a random
- * number of those and looks at what is left. LMDB is opened only after a fork, never across one.
+ * number of those and looks at what is left.
  */
-#include "store_fixture.h"
-
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char dir[64];
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_make(dir);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_remove(dir);
-    return 0;
-}
-
-static struct store *open_store(enum store_mode mode)
-{
-    struct arena arena;
-    struct str why = STR("");
-    struct store *store = NULL;
-    struct store_config config = {.dir = dir, .mode = mode};
-    arena_init(&arena, 0);
-    int err = store_open_lmdb(&config, &arena, &store, &why);
-    if (err)
-        fprintf(stderr, "%s: " STR_FMT "\n", err_name(err), STR_ARG(why));
-    arena_done(&arena);
-    return err ? NULL : store;
-}
-
-/* ---- Children ------------------------------------------------------------------------------- */
-
-struct child {
-    pid_t pid;
-    int from; /* what it tells */
-};
-
-typedef void (*child_fn)(int to_parent);
-
-static struct child start(child_fn fn)
-{
-    struct child c;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    c.pid = fork();
-    assert_true(c.pid >= 0);
-    if (c.pid == 0) {
-        close(ends[0]);
-        fn(ends[1]);
-        _exit(0);
-    }
-    close(ends[1]);
-    c.from = ends[0];
-    return c;
-}
-
-static void tell(int to_parent, uint32_t number)
-{
-    if (write(to_parent, &number, sizeof number) != sizeof number)
-        _exit(3);
-}
-
-static bool hear(struct child *c, uint32_t *ret)
-{
-    return read(c->from, ret, sizeof *ret) == sizeof *ret;
-}
-
-static void kill_child(struct child *c)
-{
-    int status = 0;
-    kill(c->pid, SIGKILL);
-    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-}
-
-static void expect_success(struct child *c)
-{
-    int status = 0;
-    assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    close(c->from);
-}
-
-static void wait_for_kill(void)
-{
-    for (;;)
-        pause();
-}
-
-static void require(bool ok)
-{
-    if (!ok)
-        _exit(2);
-}
+#include "store_children.h"
 
 /* ---- Acknowledged creates ------------------------------------------------------------------- */
 
 #define ROUNDS      6
 #define WRITERS     3
 #define PER_ROUND   100000u /* numbers of one round; nobody gets that far */
-#define TABLE       1
 #define MAX_NUMBERS 4096
 
 static uint32_t round_base;
@@ -175,33 +72,6 @@ static void create_until_killed(int to_parent)
         require(pthread_create(&creators[i].thread, NULL, create_for_ever, &creators[i]) == 0);
     }
     wait_for_kill();
-}
-
-struct tally {
-    uint64_t rows, next_seq, puts;
-};
-
-static int tally_change(void *ctx, const struct store_change *change)
-{
-    struct tally *t = ctx;
-    assert_true(change->seq == t->next_seq);
-    t->next_seq++;
-    t->puts += change->kind == STORE_ROW_PUT;
-    return 0;
-}
-
-/* Rows, count and log tell the same story. */
-static void check_agreement(struct store *store)
-{
-    struct tally t = {.next_seq = 1};
-    uint64_t seq = 0;
-    struct store_view *view = view_of(store, STORE_DATA);
-    assert_int_equal(store_scan_changes(view, 0, tally_change, &t), 0);
-    assert_int_equal(store_last_seq(view, &seq), 0);
-    assert_true(seq == t.next_seq - 1);
-    store_view_close(view);
-    assert_true(count_rows(store, TABLE) == t.puts);
-    assert_true(scan_count(store, TABLE) == t.puts);
 }
 
 static bool has_session(struct store *store, const char *id)
@@ -282,115 +152,6 @@ static void acknowledged_writes_survive_kill_in_nosync_mode(void **state)
 {
     (void)state;
     kill_rounds(STORE_NOSYNC, 700);
-}
-
-/* ---- Inside a write transaction ------------------------------------------------------------- */
-
-static void stop_inside_a_transaction(int to_parent)
-{
-    struct batch b;
-    struct sample s;
-    struct store *store = open_store(STORE_NOSYNC);
-    require(store && batch_begin(store, STORE_DATA, &b) == 0);
-    struct store_op op = row_op(TABLE, STR("half"), sample_row(&s, 1, STR("")), STORE_ANY);
-    require(batch_apply(&b, &op) == 0);
-    tell(to_parent, 1);
-    wait_for_kill();
-}
-
-static void write_a_hundred(int to_parent)
-{
-    struct store *store = open_store(STORE_NOSYNC);
-    require(store != NULL);
-    tell(to_parent, 1);
-    for (int i = 0; i < 100; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%03d", i);
-        require(put_n(store, TABLE, str_of(key), i, STORE_MISSING, NULL) == 0);
-    }
-    store_close(store);
-}
-
-static void a_writer_goes_on_when_another_is_killed_in_its_transaction(void **state)
-{
-    (void)state;
-    uint32_t told;
-    struct store *store = open_store(STORE_NOSYNC);
-    assert_non_null(store);
-    assert_int_equal(make_table(store, "t"), TABLE);
-    store_close(store);
-    struct child stuck = start(stop_inside_a_transaction);
-    assert_true(hear(&stuck, &told));
-    struct child writer = start(write_a_hundred);
-    assert_true(hear(&writer, &told)); /* opening does not need the write lock */
-    kill_child(&stuck);
-    close(stuck.from);
-    expect_success(&writer);
-    store = open_store(STORE_NOSYNC);
-    assert_non_null(store);
-    assert_int_equal(get_n(store, TABLE, STR("half")), ERR_ABSENT);
-    assert_int_equal(count_rows(store, TABLE), 100);
-    check_agreement(store);
-    store_close(store);
-}
-
-/* ---- A reader that died --------------------------------------------------------------------- */
-
-static void stop_with_a_view_open(int to_parent)
-{
-    struct store *store = open_store(STORE_NOSYNC);
-    require(store != NULL);
-    struct store_view *view = view_of(store, STORE_DATA);
-    require(get_n_in(view, TABLE, STR("k"), NULL) == 0);
-    tell(to_parent, 1);
-    wait_for_kill();
-}
-
-static int64_t data_blocks(void)
-{
-    char path[96];
-    struct stat st;
-    snprintf(path, sizeof path, "%s/data.mdb", dir);
-    assert_int_equal(stat(path, &st), 0);
-    return st.st_blocks;
-}
-
-static void rewrite_often(struct store *store, int times)
-{
-    static char text[2000];
-    struct sample s;
-    memset(text, 'x', sizeof text);
-    for (int i = 0; i < times; i++) {
-        struct store_op op =
-            row_op(TABLE, STR("k"), sample_row(&s, i, (struct str){text, sizeof text}), STORE_ANY);
-        assert_int_equal(write_list(store, STORE_DATA, &op, 1, NULL), 0);
-    }
-}
-
-static void a_dead_reader_stops_pinning_pages_after_maintain(void **state)
-{
-    (void)state;
-    uint32_t told;
-    struct store *store = open_store(STORE_NOSYNC);
-    assert_non_null(store);
-    assert_int_equal(make_table(store, "t"), TABLE);
-    assert_int_equal(put_n(store, TABLE, STR("k"), 0, STORE_ANY, NULL), 0);
-    store_close(store);
-    struct child reader = start(stop_with_a_view_open);
-    assert_true(hear(&reader, &told));
-    store = open_store(STORE_NOSYNC); /* who opens alone clears all readers */
-    assert_non_null(store);
-    kill_child(&reader);
-    close(reader.from);
-    store->log_keep = 10;
-    int64_t before = data_blocks();
-    rewrite_often(store, 300);
-    int64_t pinned = data_blocks() - before;
-    assert_true(pinned > 300 * 8); /* a page of 4 KiB and more each */
-    assert_int_equal(store_maintain(store), 0);
-    rewrite_often(store, 300); /* into the pages that were freed */
-    assert_true(data_blocks() - before < pinned + pinned / 2);
-    store_close(store);
 }
 
 /* ---- Loads ---------------------------------------------------------------------------------- */
@@ -528,105 +289,16 @@ static void a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper(void *
     store_close(store);
 }
 
-/* ---- A map that another process made larger ------------------------------------------------- */
-
-static void write_much(int to_parent)
-{
-    static char text[1000];
-    struct store *store = NULL;
-    struct arena arena;
-    struct str why;
-    struct sample s;
-    struct store_config config = {.dir = dir, .mode = STORE_NOSYNC, .map_bytes = 64 << 20};
-    memset(text, 0x78, sizeof text);
-    arena_init(&arena, 0);
-    require(store_open_lmdb(&config, &arena, &store, &why) == 0);
-    for (int i = 0; i < 5000; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%05d", i);
-        struct store_op op = row_op(TABLE, str_of(key),
-                                    sample_row(&s, i, (struct str){text, sizeof text}), STORE_ANY);
-        require(write_list(store, STORE_DATA, &op, 1, NULL) == 0);
-    }
-    store_close(store);
-    tell(to_parent, 1);
-}
-
-static void a_map_that_another_process_made_larger_is_followed(void **state)
-{
-    (void)state;
-    uint32_t told;
-    struct arena arena;
-    struct str why;
-    struct store *store = NULL;
-    struct store_config config = {.dir = dir, .mode = STORE_NOSYNC, .map_bytes = 2 << 20};
-    arena_init(&arena, 0);
-    assert_int_equal(store_open_lmdb(&config, &arena, &store, &why), 0);
-    assert_int_equal(make_table(store, "t"), TABLE);
-    struct child other = start(write_much);
-    assert_true(hear(&other, &told));
-    expect_success(&other);
-    assert_int_equal(get_n(store, TABLE, STR("04999")), 4999);
-    assert_int_equal(put_n(store, TABLE, STR("more"), 1, STORE_MISSING, NULL), 0);
-    assert_int_equal(scan_count(store, TABLE), 5001);
-    store_close(store);
-    arena_done(&arena);
-}
-
-/* ---- Many at once --------------------------------------------------------------------------- */
-
-static void open_fresh_and_write(int to_parent)
-{
-    unsigned char secret[32];
-    uint32_t id = 0;
-    struct store *store = open_store(STORE_NOSYNC);
-    require(store && store_secret(store, secret) == 0);
-    tell(to_parent, kv_u32(secret));
-    require(put_table(store, STR("db"), STR("t"), STORE_ANY, &id) == 0 && id == TABLE);
-    for (int i = 0; i < 50; i++)
-        require(put_n(store, TABLE, STR("k"), i, STORE_ANY, NULL) == 0);
-    store_close(store);
-}
-
-static void processes_may_open_a_new_directory_at_once(void **state)
-{
-    (void)state;
-    struct child children[6];
-    uint32_t secrets[6];
-    for (int i = 0; i < 6; i++)
-        children[i] = start(open_fresh_and_write);
-    for (int i = 0; i < 6; i++) {
-        assert_true(hear(&children[i], &secrets[i]));
-        assert_int_equal(secrets[i], secrets[0]);
-        expect_success(&children[i]);
-    }
-    struct store *store = open_store(STORE_NOSYNC);
-    assert_non_null(store);
-    assert_int_equal(last_seq(store), 6 * 51);
-    store_close(store);
-}
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(acknowledged_writes_survive_kill_in_sync_mode, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(acknowledged_writes_survive_kill_in_nosync_mode, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_writer_goes_on_when_another_is_killed_in_its_transaction,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_dead_reader_stops_pinning_pages_after_maintain, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_killed_load_is_rolled_back_by_the_next_open, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_load_killed_anywhere_is_whole_or_not_there, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_map_that_another_process_made_larger_is_followed, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(processes_may_open_a_new_directory_at_once, set_up,
-                                        tear_down),
+        CASE(acknowledged_writes_survive_kill_in_sync_mode),
+        CASE(acknowledged_writes_survive_kill_in_nosync_mode),
+        CASE(a_killed_load_is_rolled_back_by_the_next_open),
+        CASE(a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper),
+        CASE(a_load_killed_anywhere_is_whole_or_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

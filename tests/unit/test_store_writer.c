@@ -56,22 +56,14 @@ static void check_lists(struct fixture *f, struct list *lists, uint32_t n)
     }
 }
 
-static bool has_post(void)
-{
-    pthread_mutex_lock(&loop.lock);
-    bool has = loop.head != NULL;
-    pthread_mutex_unlock(&loop.lock);
-    return has;
-}
-
 /* The writer thread may not have come to the lock yet. */
 static void expire_until_posted(struct fixture *f)
 {
-    for (int i = 0; i < TRIES && !has_post(); i++) {
+    for (int i = 0; i < TRIES && !loop_has_post(&loop); i++) {
         store_expire_writes(f->store);
         sched_yield();
     }
-    assert_true(has_post());
+    assert_true(loop_has_post(&loop));
 }
 
 static void writes_past_WRITES_WAITING_MAX_are_refused_at_once(void **state)
@@ -105,7 +97,7 @@ static void a_write_that_waits_for_WRITE_WAIT_MS_is_refused(void **state)
     submit_lists(f, lists, 3);
     clock_advance_ms(WRITE_WAIT_MS - 1);
     store_expire_writes(f->store);
-    assert_false(has_post());
+    assert_false(loop_has_post(&loop));
     submit_lists(f, lists + 3, 3);
     clock_advance_ms(1);
     expire_until_posted(f);
@@ -117,20 +109,6 @@ static void a_write_that_waits_for_WRITE_WAIT_MS_is_refused(void **state)
     for (int i = 0; i < 6; i++)
         assert_int_equal(lists[i].waited.err, i < 3 ? ERR_BUSY : 0);
     check_lists(f, lists, 6);
-    free(lists);
-}
-
-/* What waits behind the thread's own work, or behind a full group, is not refused. */
-static void what_only_stands_in_a_long_queue_is_not_refused(void **state)
-{
-    struct fixture *f = *state;
-    struct list *lists = make_lists(5000, f->table);
-    store_attach(f->store, &loop);
-    submit_lists(f, lists, 5000);
-    run_until_done(lists, 5000);
-    for (int i = 0; i < 5000; i++)
-        assert_int_equal(lists[i].waited.err, 0);
-    check_lists(f, lists, 5000);
     free(lists);
 }
 
@@ -246,7 +224,6 @@ static void a_transaction_ends_after_TXN_MS_MAX(void **state)
 #define CASES(X)                                          \
     X(writes_past_WRITES_WAITING_MAX_are_refused_at_once) \
     X(a_write_that_waits_for_WRITE_WAIT_MS_is_refused)    \
-    X(what_only_stands_in_a_long_queue_is_not_refused)    \
     X(a_list_is_done_or_refused_and_never_both)           \
     X(without_a_loop_the_wait_ends_too)                   \
     X(a_transaction_ends_after_TXN_MS_MAX)
