@@ -35,6 +35,7 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .tools_page = {config->max_tools, config->max_tools},
         .search_page = SEARCH_PAGE < config->search_max ? SEARCH_PAGE : config->search_max,
         .search_max = config->search_max,
+        .search_scan_rows = config->search_scan_rows,
         .profile_enabled = {[PROFILE_APPLICATION] = true},
     };
 }

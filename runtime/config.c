@@ -56,6 +56,8 @@ static const struct key keys[] = {
      "tools of a page of tools/list"},
     {"mcp.application.searchMaxResults", COUNT, AT(search_max), 1, SEARCH_MAX, "1000",
      "rows that one search call may return"},
+    {"mcp.application.searchScanRows", COUNT, AT(search_scan_rows), 1, 1000000000, "100000",
+     "rows that one search may look at"},
     IDLE_PROFILE("mcp.application"),
     {"mcp.operations.mountPath", PATH, AT(idle), 0, 0, NULL, NULL},
     {"mcp.operations.maxTools", COUNT, AT(idle), 1, 10000, NULL, NULL},

@@ -36,7 +36,7 @@ struct config {
     bool allow_client_delete;
     const char *mount_path;
     uint32_t max_tools;
-    uint32_t search_max;
+    uint32_t search_max, search_scan_rows;
     union {
         uint32_t count;
         const char *text;

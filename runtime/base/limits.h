@@ -28,9 +28,11 @@
 
 #define LIST_PAGE            200        /* entries of a page of a list method */
 #define LIST_BYTES_MAX       (2u << 20) /* of a page of a list method; one entry always fits */
-#define CURSOR_PAYLOAD_BYTES 1024       /* of a page cursor: a key or a position */
+#define CURSOR_PAYLOAD_BYTES 4096       /* of a page cursor: a key or a position */
 #define SEARCH_PAGE          100
 #define SEARCH_MAX           1000
+#define SEARCH_SCAN_ROWS     100000     /* looked at by one search before it asks for an index */
+#define ORDER_BY_MAX         8          /* attributes of an order, without the primary key */
 #define INLINE_SCAN_ENTRIES  256        /* scanned on the event loop; more goes to a thread */
 #define INLINE_ENTRY_NODES   16         /* values or names of a row that count as one more entry */
 #define INLINE_ENTRY_BYTES   256        /* of JSON written that count as one more entry */

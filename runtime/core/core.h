@@ -16,6 +16,7 @@ struct core_config {
     uint32_t list_page;     /* entries of a list page, but tools */
     uint32_t tools_page[2]; /* per enum call_profile */
     uint32_t search_page, search_max;
+    uint32_t search_scan_rows; /* 0: SEARCH_SCAN_ROWS */
     bool profile_enabled[2];
 };
 

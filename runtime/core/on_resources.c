@@ -174,7 +174,7 @@ static int table_found(struct search *s)
 static void table_read(struct search *s, int err)
 {
     struct reading *r = s->ctx;
-    buf_done(&s->rows);
+    search_free(s);
     if (err < 0)
         call_fail(r->call, err, STR_NONE, STR_NONE);
     else
@@ -183,16 +183,17 @@ static void table_read(struct search *s, int err)
 
 static int read_table(struct reading *r)
 {
-    struct core *core = r->call->core;
     r->search = (struct search){
         .call = r->call,
         .table = r->table,
-        .limit = core->config.search_page,
         .found = table_found,
         .done = table_read,
         .ctx = r,
     };
-    int err = search_start(&r->search);
+    int err = table_query_read(r->call, r->table, NULL, &r->search.query);
+    if (err < 0)
+        return err;
+    err = search_start(&r->search);
     if (err != SEARCH_LATER)
         table_read(&r->search, err);
     return CALL_LATER;

@@ -1,8 +1,9 @@
-/* core/table.c - see table.h. A definition is itself checked by a schema, then by what no schema
- * says: that names exist, are valid, and that the key can be one. */
+/* core/table.c - see table.h. A definition is itself checked by a schema, then by what
+ * no schema says: that names exist, are valid, and that the key can be one. */
 #include "core/table.h"
 
 #include "base/err.h"
+#include "wire/json_write.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -291,6 +292,18 @@ static int compile_rows(struct table *t, struct arena *arena, struct schema_faul
     return err;
 }
 
+/* What filters may name. */
+static int read_columns(struct table *t, struct arena *arena, struct schema_faults *faults)
+{
+    int err = filter_columns_from_schema(t->schema, arena, &t->columns);
+    if (err != ERR_LIMIT)
+        return err;
+    faults->n = 1;
+    strcpy(faults->v[0].pointer, "/schema/properties");
+    return schema_fault_set(&faults->v[0], "properties", "at most %d attributes, nested ones too",
+                            FILTER_COLUMNS_MAX);
+}
+
 int table_parse(struct str definition, struct arena *arena, struct table *ret,
                 struct schema_faults *faults)
 {
@@ -306,7 +319,8 @@ int table_parse(struct str definition, struct arena *arena, struct table *ret,
     t.schema = tape_get(tape, STR("schema"));
     if ((err = read_attributes(&t, tape, arena, faults)) < 0 ||
         (err = find_key(&t, tape, faults)) < 0 || (err = check_required(&t, faults)) < 0 ||
-        (err = compile_rows(&t, arena, faults)) < 0 || (err = read_key_type(&t, faults)) < 0 ||
+        (err = compile_rows(&t, arena, faults)) < 0 ||
+        (err = read_columns(&t, arena, faults)) < 0 || (err = read_key_type(&t, faults)) < 0 ||
         (err = check_indexed(&t, tape, faults)) < 0 ||
         (err = write_annotations(&t, tape, arena)) < 0)
         return err;
@@ -354,4 +368,25 @@ int table_row_key(const struct table *table, const struct tape_node *row, struct
     if (err == ERR_PARAMS)
         schema_fault_within(&faults->v[0], name);
     return err;
+}
+
+void table_write_row(const struct table *table, const struct tape_node *row,
+                     const struct tape_node *select, struct buf *out)
+{
+    char before = '{';
+    (void)table;
+    if (!select) {
+        tape_write(row, out);
+        return;
+    }
+    tape_each (row, name, value) {
+        if (!is_named(select, tape_str(name)))
+            continue;
+        buf_add_char(out, before);
+        json_write_str(out, tape_str(name));
+        buf_add_char(out, ':');
+        tape_write(value, out);
+        before = ',';
+    }
+    buf_printf(out, before == '{' ? "{}" : "}");
 }

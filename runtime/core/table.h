@@ -16,6 +16,7 @@
 #define TENON_CORE_TABLE_H
 
 #include "core/key.h"
+#include "schema/filter.h"
 #include "schema/json_schema.h"
 
 struct table_attribute {
@@ -32,6 +33,7 @@ struct table {
     struct str annotations;         /* raw JSON, or STR_NONE */
     const struct tape_node *schema; /* of a row, with the primary key among the required */
     const struct json_schema *rows; /* the same, compiled; in the arena too */
+    struct filter_columns columns;  /* what filters and orders may name */
     struct table_attribute *attributes;
     uint32_t n_attributes, n_indexed;
     uint32_t key; /* which attribute */
@@ -56,5 +58,8 @@ int table_row_key(const struct table *table, const struct tape_node *row, struct
 int table_value_key(const struct table *table, const struct tape_node *value, struct arena *arena,
                     struct str *ret, struct schema_faults *faults);
 const struct table_attribute *table_find_attribute(const struct table *table, struct str name);
+/* As a client sees it: with the attributes of `select` (an array of names; NULL: all). */
+void table_write_row(const struct table *table, const struct tape_node *row,
+                     const struct tape_node *select, struct buf *out);
 
 #endif

@@ -133,34 +133,19 @@ static int run_get(struct run *run)
 
 /* ---- search --------------------------------------------------------------------------------- */
 
-struct str table_search_scope(struct call *call, const struct table *table,
-                              const struct tape_node *where)
-{
-    struct buf text = {0};
-    buf_printf(&text, "%u ", table->id);
-    if (where && where->n)
-        tape_write(where, &text);
-    struct str scope = arena_buf(&call->arena, &text);
-    buf_done(&text);
-    return scope;
-}
-
 int table_search_json(struct call *call, struct search *s, struct str *ret)
 {
     struct buf json = {0};
-    struct str cursor = STR_NONE, scope = table_search_scope(call, s->table, s->where);
-    int err = scope.p ? 0 : ERR_NO_MEMORY;
-    if (err == 0 && s->more)
-        err = cursor_write(&call->core->cursor_key, CURSOR_SEARCH, scope,
-                           (struct str){s->last_key, s->last_key_n}, &call->arena, &cursor);
-    if (err < 0)
-        return err;
     buf_add_lit(&json, "{\"rows\":[");
     buf_add_str(&json, buf_str(&s->rows));
     buf_add_char(&json, ']');
-    if (cursor.p) {
+    if (s->cursor.p) {
         buf_add_lit(&json, ",\"nextCursor\":");
-        json_write_str(&json, cursor);
+        json_write_str(&json, s->cursor);
+    }
+    if (s->query.total) {
+        buf_add_lit(&json, ",\"total\":");
+        buf_add_u64(&json, s->n_total);
     }
     buf_add_char(&json, '}');
     *ret = arena_buf(&call->arena, &json);
@@ -180,6 +165,22 @@ static void fail_by_time(struct run *run)
                            SCAN_MS_MAX / 1000, STR_ARG(key)));
 }
 
+static void fail_by_rows(struct run *run)
+{
+    const struct table *t = run->table;
+    struct str key = t->attributes[t->key].name, advice = run->search.query.plan.advice;
+    struct str index =
+        advice.p ? arena_printf(&run->call->arena, " An index on " STR_FMT " would serve it.",
+                                STR_ARG(advice))
+                 : STR("");
+    tool_fail(run->call,
+              arena_printf(
+                  &run->call->arena,
+                  "The search was stopped: it had looked at %llu rows before its page was "
+                  "full." STR_FMT " Or narrow it down by the primary key (" STR_FMT ") in `where`.",
+                  (unsigned long long)run->search.n_looked - 1, STR_ARG(index), STR_ARG(key)));
+}
+
 static int search_found(struct search *s)
 {
     struct run *run = s->ctx;
@@ -191,47 +192,30 @@ static int search_found(struct search *s)
 static void search_done(struct search *s, int err)
 {
     struct run *run = s->ctx;
-    buf_done(&s->rows);
+    search_free(s);
     if (err == ERR_TIMED_OUT)
         fail_by_time(run);
+    else if (err == ERR_LIMIT)
+        fail_by_rows(run);
+    else if (err == ERR_TOO_LARGE)
+        tool_fail(run->call, STR("The rows cannot be ordered like this: a value is too long. Order "
+                                 "by another attribute."));
     else if (err < 0)
         fail_by(run, err);
     else
         call_finish_written(run->call);
 }
 
-static int take_cursor(struct run *run)
-{
-    struct search *s = &run->search;
-    const struct tape_node *cursor = tape_get(run->args, STR("cursor"));
-    struct str scope = cursor ? table_search_scope(run->call, s->table, s->where) : STR_NONE;
-    if (!cursor)
-        return 0;
-    if (!scope.p)
-        return ERR_NO_MEMORY;
-    int err = cursor_read(&run->call->core->cursor_key, CURSOR_SEARCH, scope, tape_str(cursor),
-                          &run->call->arena, &s->after);
-    if (err != ERR_PARAMS)
-        return err;
-    struct schema_faults faults = {.n = 1};
-    schema_fault_set(&faults.v[0], "cursor", "nextCursor of a page with the same where");
-    return explain_faults(run->call, "/params/arguments/cursor", &faults);
-}
-
 static int run_search(struct run *run)
 {
-    struct core *core = run->call->core;
-    const struct tape_node *limit = tape_get(run->args, STR("limit"));
     run->search = (struct search){
         .call = run->call,
         .table = run->table,
-        .where = tape_get(run->args, STR("where")),
-        .limit = limit ? (uint32_t)tape_num(limit) : core->config.search_page,
         .found = search_found,
         .done = search_done,
         .ctx = run,
     };
-    int err = take_cursor(run);
+    int err = table_query_read(run->call, run->table, run->args, &run->search.query);
     if (err < 0)
         return err;
     err = search_start(&run->search);

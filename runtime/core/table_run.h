@@ -15,11 +15,9 @@ int tool_write(struct call *call, struct str json);
 /* A failure inside the tool, which the model should read: isError with this text. */
 void tool_fail(struct call *call, struct str text);
 
-/* A page of rows as {"rows":[...],"nextCursor":"..."}; also what reading a table gives. */
+/* A page of rows as {"rows":[...],"nextCursor":"...","total":5}; also what reading a table gives.
+ */
 struct search;
 int table_search_json(struct call *call, struct search *search, struct str *ret);
-/* What the cursor of a search is bound to. */
-struct str table_search_scope(struct call *call, const struct table *table,
-                              const struct tape_node *where);
 
 #endif

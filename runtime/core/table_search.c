@@ -7,24 +7,11 @@
 
 #include <string.h>
 
-enum { STOP_FULL = 1, STOP_BUDGET, STOP_MEMORY, STOP_CHECK };
+enum { STOP_FULL = 1, STOP_BUDGET };
 
-static void copy_key(char *to, uint32_t *ret_n, struct str key)
-{
-    *ret_n = key.n < KEY_BYTES_MAX ? key.n : KEY_BYTES_MAX;
-    memcpy(to, key.p, *ret_n);
-}
+static int take_row(struct search *s, const struct store_row *row);
 
-/* Null asks for rows where the attribute is null or missing. */
-static bool meets(const struct tape_node *row, const struct tape_node *where)
-{
-    tape_each (where, key, wanted) {
-        const struct tape_node *value = tape_get(row, tape_str(key));
-        if (value ? !tape_equal(value, wanted) : wanted->kind != TAPE_NULL)
-            return false;
-    }
-    return true;
-}
+/* ---- One row -------------------------------------------------------------------------------- */
 
 /* A row costs by what it holds, so that few heavy rows hold the loop no longer than many small. */
 static void pay(struct search *s, size_t units)
@@ -43,16 +30,40 @@ int search_check(const struct search *s)
     return clock_mono_ms() < s->deadline_ms ? 0 : ERR_TIMED_OUT;
 }
 
+/* To go on with this row, or, reading backwards, with what is before the place behind it. */
+static void stop_at(struct search *s, struct str key)
+{
+    uint32_t n = key.n < KEY_BYTES_MAX ? key.n : KEY_BYTES_MAX;
+    memcpy(s->at_bytes, key.p, n);
+    s->at_bytes[n] = '\0';
+    s->at = (struct str){s->at_bytes, n + s->query.plan.descending};
+    s->after = false;
+}
+
 /* The budget is used up: the loop hands the rest on, a thread looks whether it may go on. */
 static int pause_at(struct search *s, const struct store_row *row)
 {
     if (!s->on_thread) {
-        copy_key(s->stop_key, &s->stop_key_n, row->key);
+        stop_at(s, row->key);
         return STOP_BUDGET;
     }
-    s->err = search_check(s);
     s->budget = INLINE_SCAN_ENTRIES + 1;
-    return s->err < 0 ? STOP_CHECK : 0;
+    return search_check(s);
+}
+
+static uint64_t most_rows(const struct search *s)
+{
+    uint32_t most = s->call->core->config.search_scan_rows;
+    return most ? most : SEARCH_SCAN_ROWS;
+}
+
+/* A page that is full stands; whether another row follows was not found out. */
+static int end_of_rows(struct search *s)
+{
+    if (!s->next_cursor.p || s->take != take_row)
+        return ERR_LIMIT;
+    s->cursor = s->next_cursor;
+    return STOP_FULL;
 }
 
 static int look_at(void *ctx, const struct store_row *row)
@@ -61,78 +72,186 @@ static int look_at(void *ctx, const struct store_row *row)
     int stop = s->budget == 1 ? pause_at(s, row) : 0;
     if (stop)
         return stop;
+    if (++s->n_looked > most_rows(s))
+        return end_of_rows(s);
     pay(s, 1 + (row->row->kind >= TAPE_ARRAY ? row->row->v.size / INLINE_ENTRY_NODES : 0));
-    if (s->where && !meets(row->row, s->where))
+    if (s->query.plan.test && !filter_test(s->query.filter, row->row))
         return 0;
-    if (s->n_rows == s->limit || s->rows.n >= SEARCH_BYTES_MAX) {
-        s->more = true;
-        return STOP_FULL;
-    }
-    if (s->n_rows++)
-        buf_add_char(&s->rows, ',');
-    size_t written = s->rows.n;
-    tape_write(row->row, &s->rows);
-    pay(s, (s->rows.n - written) / INLINE_ENTRY_BYTES);
-    copy_key(s->last_key, &s->last_key_n, row->key);
-    return s->rows.failed ? STOP_MEMORY : 0;
+    return s->take(s, row);
 }
 
-static int scan(struct search *s, const struct store_range *range)
+static bool is_full(const struct search *s)
+{
+    return s->n_rows == s->query.limit || s->rows.n >= SEARCH_BYTES_MAX;
+}
+
+/* Appends the row; behind the last one that fits the page, the place is kept. */
+static int add_row(struct search *s, const struct tape_node *row)
+{
+    struct tape_node values[ORDER_BY_MAX + 1];
+    size_t before = s->rows.n;
+    if (s->n_rows++)
+        buf_add_char(&s->rows, ',');
+    table_write_row(s->table, row, s->query.select, &s->rows);
+    pay(s, (s->rows.n - before) / INLINE_ENTRY_BYTES);
+    if (s->rows.failed)
+        return ERR_NO_MEMORY;
+    if (!is_full(s))
+        return 0;
+    int err = table_query_values(&s->query, row, values);
+    return err < 0 ? err : table_query_cursor(s->call, &s->query, values, &s->next_cursor);
+}
+
+static int take_row(struct search *s, const struct store_row *row)
+{
+    if (!is_full(s))
+        return add_row(s, row->row);
+    s->cursor = s->next_cursor;
+    return STOP_FULL;
+}
+
+static int take_for_order(struct search *s, const struct store_row *row)
+{
+    return top_offer(&s->top, &s->query, row);
+}
+
+static int take_count(struct search *s, const struct store_row *row)
+{
+    (void)row;
+    s->n_total++;
+    return 0;
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
+
+/* What of the range lies behind the place where the search goes on; false: nothing. */
+static bool clip(const struct search *s, struct store_range *range)
+{
+    if (!s->at.p)
+        return true;
+    if (range->descending) {
+        if (!range->to.p || str_compare(s->at, range->to) < 0)
+            range->to = s->at;
+    } else if (!range->from.p || str_compare(s->at, range->from) >= 0) {
+        bool same = range->from.p && str_eq(s->at, range->from);
+        range->after = s->after || (same && range->after);
+        range->from = s->at;
+    }
+    return !range->from.p || !range->to.p || str_compare(range->from, range->to) < 0;
+}
+
+static int scan(struct search *s, struct store_view *view,
+                int (*take)(struct search *s, const struct store_row *row))
+{
+    int stop = 0;
+    s->take = take;
+    for (uint32_t i = 0; stop == 0 && i < s->query.n_ranges; i++) {
+        struct store_range range = s->query.ranges[i];
+        if (clip(s, &range))
+            stop = store_scan_rows(view, s->table->id, &range, look_at, s);
+    }
+    return stop;
+}
+
+/* The rows of the heap, which are read again in the view that they were found in. */
+static int write_top(struct search *s, struct store_view *view)
+{
+    int err = 0;
+    top_sort(&s->top, &s->query);
+    for (uint32_t i = 0; err == 0 && i < s->top.n; i++) {
+        struct store_row row;
+        struct arena arena;
+        if (is_full(s)) {
+            s->cursor = s->next_cursor;
+            break;
+        }
+        arena_init(&arena, 0);
+        err = store_get_row(view, s->table->id, s->top.v[i]->key, &arena, &row);
+        if (err == 0)
+            err = add_row(s, row.row);
+        arena_done(&arena);
+    }
+    return err;
+}
+
+static int count(struct search *s, struct store_view *view)
+{
+    if (!s->query.filter)
+        return store_count_rows(view, s->table->id, &s->n_total);
+    struct str at = s->at; /* all rows count, not those behind the cursor only */
+    s->at = STR_NONE;
+    int stop = scan(s, view, take_count);
+    s->at = at;
+    s->n_looked = 0;
+    return stop;
+}
+
+static int run(struct search *s)
 {
     struct store_view *view;
-    int err = store_view_open(s->call->core->store, STORE_DATA, &view);
-    if (err < 0)
-        return err;
-    err = store_scan_rows(view, s->table->id, range, look_at, s);
+    int stop = store_view_open(s->call->core->store, STORE_DATA, &view);
+    if (stop < 0)
+        return stop;
+    if (s->query.total)
+        stop = count(s, view);
+    if (stop == 0 && s->query.plan.ordered)
+        stop = scan(s, view, take_row);
+    else if (stop == 0)
+        stop = scan(s, view, take_for_order);
+    if (stop == 0 && !s->query.plan.ordered)
+        stop = write_top(s, view);
     store_view_close(view);
-    return err == STOP_MEMORY ? ERR_NO_MEMORY : err == STOP_CHECK ? s->err : err;
+    return stop == STOP_FULL ? 0 : stop;
+}
+
+/* Rows behind the cursor are a range only where they are read in their order. */
+static void go_to_cursor(struct search *s)
+{
+    s->at = s->query.plan.ordered ? s->query.after_key : STR_NONE;
+    s->after = true;
+}
+
+/* Only a scan in order can go on where it stopped: the rest depends on one view of the rows. */
+static void begin_anew(struct search *s)
+{
+    if (s->query.plan.ordered && !s->query.total)
+        return;
+    top_clear(&s->top);
+    buf_clear(&s->rows);
+    s->n_rows = 0;
+    s->n_total = s->n_looked = 0;
+    s->cursor = s->next_cursor = STR_NONE;
+    go_to_cursor(s);
 }
 
 /* On a handler thread. Nobody else touches the search meanwhile, except for `stop`. */
 static void go_on(struct loop_work *work)
 {
     struct search *s = (struct search *)work; /* its first member */
-    struct store_range rest = {.from = {s->stop_key, s->stop_key_n}};
     int err = search_check(s);
     s->on_thread = true;
     s->budget = INLINE_SCAN_ENTRIES + 1;
+    begin_anew(s);
     if (err == 0)
-        err = scan(s, &rest);
+        err = run(s);
     s->err = err < 0 ? err : s->found(s);
-}
-
-/* A condition on the primary key leaves one row at most. */
-static int look_up(struct search *s, const struct tape_node *value)
-{
-    struct store_view *view;
-    struct store_row row;
-    struct arena arena;
-    struct str key;
-    arena_init(&arena, 0);
-    int err = key_encode(s->table->key_type, value, &arena, &key);
-    bool is_key = err == 0 && (!s->after.p || str_compare(key, s->after) > 0);
-    if (err == 0 && is_key &&
-        (err = store_view_open(s->call->core->store, STORE_DATA, &view)) == 0) {
-        err = store_get_row(view, s->table->id, key, &arena, &row);
-        if (err == 0)
-            err = look_at(s, &row) == STOP_MEMORY ? ERR_NO_MEMORY : 0;
-        store_view_close(view);
-    }
-    arena_done(&arena);
-    return err == ERR_ABSENT || err == ERR_PARAMS || err == ERR_LIMIT ? 0 : err;
 }
 
 int search_start(struct search *s)
 {
-    struct str key_name = s->table->attributes[s->table->key].name;
-    const struct tape_node *key_value = s->where ? tape_get(s->where, key_name) : NULL;
-    struct store_range range = {.from = s->after, .after = true};
     s->deadline_ms = clock_mono_ms() + SCAN_MS_MAX;
     s->budget = INLINE_SCAN_ENTRIES + 1;
-    int err = key_value ? look_up(s, key_value) : scan(s, &range);
+    go_to_cursor(s);
+    int err = run(s);
     if (err != STOP_BUDGET)
         return err < 0 ? err : s->found(s);
     s->work.run = go_on;
     err = scans_add(&s->call->core->scans, s);
     return err < 0 ? err : SEARCH_LATER;
+}
+
+void search_free(struct search *s)
+{
+    buf_done(&s->rows);
+    top_clear(&s->top);
 }

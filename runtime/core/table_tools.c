@@ -78,20 +78,36 @@ static void write_attributes(const struct table *table, bool with_key, struct bu
     }
 }
 
+/* The names of attributes as the values of an enum. */
+static void write_names(const struct table *table, struct buf *out)
+{
+    for (uint32_t i = 0; i < table->n_attributes; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        json_write_str(out, table->attributes[i].name);
+    }
+}
+
 static void input_search(const struct table *table, const struct search_limits *limits,
                          struct buf *out)
 {
-    buf_add_lit(out,
-                OPEN_OBJECT "\"where\":{\"type\":\"object\",\"description\":\"Attributes that "
-                            "the rows must have with exactly these values.\",\"properties\":{");
-    write_attributes(table, true, out);
-    buf_add_lit(out, "},\"additionalProperties\":false},\"limit\":{\"type\":\"integer\","
-                     "\"description\":\"Most rows to return.\",\"minimum\":1");
-    buf_printf(out, ",\"maximum\":%u,\"default\":%u}", limits->max, limits->page);
+    buf_add_lit(out, OPEN_OBJECT
+                "\"where\":{\"type\":[\"string\",\"object\"],\"description\":\"Which rows: a "
+                "filter, or an object of attributes with the values they must have.\"},"
+                "\"select\":{\"type\":\"array\",\"description\":\"Attributes to return; all if "
+                "absent.\",\"items\":{\"enum\":[");
+    write_names(table, out);
+    buf_add_lit(out, "]}},\"order_by\":{\"type\":\"array\",\"description\":\"Attributes to order "
+                     "by; with - before the name the greatest come first.\",\"items\":{\"type\":"
+                     "\"string\"}");
+    buf_printf(out,
+               ",\"maxItems\":%d},\"limit\":{\"type\":\"integer\",\"description\":\"Most rows "
+               "to return.\",\"minimum\":1,\"maximum\":%u,\"default\":%u}",
+               ORDER_BY_MAX, limits->max, limits->page);
     buf_add_lit(out, ",\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page "
-                     "before, with the same where.\"}},\"additionalProperties\":false");
-    write_shared(table, out);
-    buf_add_char(out, '}');
+                     "before, with the same where and order_by.\"},\"total\":{\"type\":\"boolean\","
+                     "\"description\":\"Whether to count all rows that match.\"}},"
+                     "\"additionalProperties\":false}");
 }
 
 static void input_row(const struct table *table, const struct search_limits *limits,
@@ -127,11 +143,27 @@ static void output_row(const struct table *table, struct buf *out)
     write_row(table, true, out);
 }
 
+/* A row of which `select` may leave out anything: what its members may be, not which. */
+static void write_partial_row(const struct table *table, struct buf *out)
+{
+    static const char *const kept[] = {"properties", "patternProperties", "additionalProperties"};
+    buf_add_lit(out, "{\"type\":\"object\"");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const struct tape_node *value = tape_get(table->schema, str_of(kept[i]));
+        if (!value)
+            continue;
+        buf_add_char(out, ',');
+        write_member(str_of(kept[i]), value, out);
+    }
+    buf_add_char(out, '}');
+}
+
 static void output_rows(const struct table *table, struct buf *out)
 {
     buf_add_lit(out, OPEN_OBJECT "\"rows\":{\"type\":\"array\",\"items\":");
-    write_row(table, false, out);
-    buf_add_lit(out, "},\"nextCursor\":{\"type\":\"string\"}},\"required\":[\"rows\"]");
+    write_partial_row(table, out);
+    buf_add_lit(out, "},\"nextCursor\":{\"type\":\"string\"},\"total\":{\"type\":\"integer\","
+                     "\"minimum\":0}},\"required\":[\"rows\"]");
     write_shared(table, out);
     buf_add_char(out, '}');
 }
@@ -158,8 +190,7 @@ static const struct verb {
                   output_row},
     [VERB_SEARCH] = {"search",
                      "Search",
-                     "Returns the rows that have the given attribute values, "
-                     "page by page in the order of the primary key.",
+                     "Returns the rows that match `where`, page by page.",
                      {true, false, true},
                      input_search,
                      output_rows},
@@ -209,10 +240,11 @@ struct str verb_description(enum table_verb verb, const struct table *table, str
     const char *sentence = verbs[verb].sentence;
     struct str about = table->description.p ? table->description : title_of(table);
     bool ends = about.n && about.p[about.n - 1] == '.';
-    return arena_printf(arena,
-                        "%s Table " STR_FMT "." STR_FMT ", primary key " STR_FMT ": " STR_FMT "%s",
-                        sentence, STR_ARG(table->database), STR_ARG(table->name), STR_ARG(key),
-                        STR_ARG(about), ends ? "" : ".");
+    return arena_printf(
+        arena, "%s Table " STR_FMT "." STR_FMT ", primary key " STR_FMT ": " STR_FMT "%s%s%s",
+        sentence, STR_ARG(table->database), STR_ARG(table->name), STR_ARG(key), STR_ARG(about),
+        ends ? "" : ".", verb == VERB_SEARCH ? "\n`where`: " : "",
+        verb == VERB_SEARCH ? filter_guide : "");
 }
 
 void verb_write_input(enum table_verb verb, const struct table *table,

@@ -1,7 +1,7 @@
 /* core/table_tools.h - the five tools of a table: their names, texts and JSON Schemas.
  *
  *   get_T    {id}                        the row
- *   search_T {where, limit, cursor}      {rows, nextCursor}
+ *   search_T {where, select, order_by, limit, cursor, total}   {rows, nextCursor, total}
  *   create_T the row itself              the row
  *   update_T {id, changes}               the row as it is then
  *   delete_T {id}                        {deleted}

@@ -222,7 +222,7 @@ static void TL_06_wrong_arguments_name_the_place(void **state)
         {"create_book", "{\"id\":9,\"title\":\"t\",\"genre\":\"song\"}", "/genre", "enum"},
         {"create_book", "{\"id\":9,\"title\":\"t\",\"year\":1}", "/year", "minimum"},
         {"create_note", "{\"key\":\"\"}", "/key", "length"},
-        {"search_book", "{\"where\":{\"colour\":1}}", "/where/colour", "additionalProperties"},
+        {"search_book", "{\"where\":{\"colour\":1}}", "/where", "filter"},
         {"search_book", "{\"limit\":0}", "/limit", "minimum"},
         {"search_book", "{\"limit\":1001}", "/limit", "maximum"},
         {"search_book", "{\"cursor\":\"x\"}", "/cursor", "cursor"},
@@ -262,7 +262,6 @@ static void TL_08_rows_are_checked_by_the_whole_of_json_schema(void **state)
         {"create_pet", "{\"id\":2,\"kind\":\"cat\",\"tags\":[1,1.0]}", "/tags", "uniqueItems"},
         {"create_pet", "{\"id\":2,\"kind\":\"cat\",\"x\":1}", "/x", "unevaluatedProperties"},
         {"get_pet", "{\"id\":0}", "/id", "minimum"},
-        {"search_pet", "{\"where\":{\"id\":0}}", "/where/id", "minimum"},
         {"update_pet", "{\"id\":1,\"changes\":{\"chip\":\"x\"}}", "/changes/chip", "pattern"},
         {"delete_pet", "{\"id\":0}", "/id", "minimum"},
     };
