@@ -132,8 +132,10 @@ check-judge: $(JUDGE) ## the generated tables against an outside validator
 	@VERDICTS=$(JUDGE) tests/run $(B)/judge.log tests/judge/judge.sh
 
 # tests/*.sh and tests/*/*.sh write TAP too. They find the binaries in $TENON, $TENON_ASAN and
-# $TENON_GEN. What only helps them ends in .bash.
-SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/%,$(wildcard tests/*.sh tests/*/*.sh))
+# $TENON_GEN. What only helps them ends in .bash. Those of BESIDE_TESTS take long and
+# run beside the others.
+BESIDE_TESTS := tests/fuzz_json.sh
+SCRIPT_TESTS := $(filter-out tests/bench/% tests/fuzz/% $(BESIDE_TESTS),$(wildcard tests/*.sh tests/*/*.sh))
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 # the corpus through a fuzz target without the fuzzer: tests/fuzz/replay.c is its main
 FUZZ_REPLAYS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(B)/tests/fuzz/replay/%)
@@ -155,7 +157,7 @@ check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
 check-tests: export TENON_GEN := $(CURDIR)/build/release/tenon-gen
 check-tests:
-	@tests/run build/check.log $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
+	@tests/run build/check.log $(addprefix --beside ,$(BESIDE_TESTS)) $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
 .PHONY: conformance bench bench-quick
@@ -175,6 +177,9 @@ fuzz: ## fuzz each parser for FUZZ_SECONDS
 fuzz-run: $(FUZZERS)
 	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 ifeq ($(VARIANT),fuzz)
+# of the readers alone, as `make check` builds it
+$(B)/tests/fuzz/fuzz_json: $(B)/tests/fuzz/fuzz_json.o $(WIRE_OBJS) $(BASE_OBJS)
+	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libcli.a $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 endif

@@ -30,6 +30,11 @@ counts "nothing said" 1 "0 passed, 1 failed, 0 skipped" ./silent
 counts "killed by a signal" 1 "1 passed, 1 failed, 0 skipped" ./died
 counts "hanging" 1 "1 passed, 1 failed, 0 skipped" ./hung
 counts "not there" 1 "0 passed, 1 failed, 0 skipped" ./absent
+program slow "while [ ! -e seen ]; do read -rt 0.02 <> <(:); done" 'echo "ok 1 - a"' "echo 1..1"
+program seer "touch seen" 'echo "ok 1 - a"' "echo 1..1"
+counts "beside" 0 "2 passed, 0 failed, 0 skipped" --beside ./slow ./seer
+counts "a failure beside" 1 "3 passed, 1 failed, 0 skipped" --beside ./bad ./good
+counts "ended beside" 1 "2 passed, 1 failed, 0 skipped" --beside ./silent ./good
 counts "skipped" 0 "1 passed, 0 failed, 1 skipped" ./skipping
 is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping | tail -1)" "1 passed, 1 failed, 0 skipped" \
     "runner: a skip fails where none is allowed"
