@@ -29,6 +29,8 @@ counts "fewer tests than planned" 1 "1 passed, 1 failed, 0 skipped" ./short
 counts "nothing said" 1 "0 passed, 1 failed, 0 skipped" ./silent
 counts "killed by a signal" 1 "1 passed, 1 failed, 0 skipped" ./died
 counts "hanging" 1 "1 passed, 1 failed, 0 skipped" ./hung
+program asan_slow "read -rt 1.5 <> <(:)" 'echo "ok 1 - a"' "echo 1..1"
+counts "slow with a sanitizer" 0 "1 passed, 0 failed, 0 skipped" ./asan_slow
 counts "not there" 1 "0 passed, 1 failed, 0 skipped" ./absent
 program slow "while [ ! -e seen ]; do read -rt 0.02 <> <(:); done" 'echo "ok 1 - a"' "echo 1..1"
 program seer "touch seen" 'echo "ok 1 - a"' "echo 1..1"
@@ -41,4 +43,7 @@ is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping | tail -1)" "1 passed, 1 f
 program barred 'echo "ok 1 - a # SKIP"' 'echo 1..1' 'echo "NOT PERMITTED: to fly" >&2'
 is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping ./barred | tail -1)" \
     "1 passed, 1 failed, 1 skipped" "runner: but not if the machine forbids the test"
+slowest=$(TENON_TEST_TIMEOUT=9 "$top/tests/run" log ./good{,,,,,,,,,,} ./asan_slow | grep -A10 "^the ten slowest")
+is "$(wc -l <<<"$slowest")" 11 "runner: the ten slowest are told"
+has "$(sed -n 2p <<<"$slowest")" ./asan_slow "runner: the slowest first"
 plan
