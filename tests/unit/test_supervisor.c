@@ -104,7 +104,7 @@ static bool start(struct rig *rig, struct net_config config, int *ret_status)
     fflush(NULL);
     rig->pid = fork();
     if (rig->pid == 0) {
-        rig_default_signals();
+        rig_be_a_child();
         close(rig->ready[0]);
         exit(serve_noting(rig, &config) < 0 ? 7 : 0);
     }
