@@ -105,6 +105,14 @@ $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)
 check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
+# what has threads, under ThreadSanitizer: the loop, the store, searches and their end
+TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop
+.PHONY: check-tsan check-tsan-run
+check-tsan: ## unit tests of what has threads, under ThreadSanitizer
+	@$(MAKE) --no-print-directory -s check-tsan-run VARIANT=tsan
+check-tsan-run: $(TSAN_TESTS:%=$(B)/tests/unit/test_%)
+	@tests/run $(B)/tsan.log $^
+
 # Programs that look at the running server from outside: tests/wire/ is one, each
 # tests/multi/test_x.c another. They share tests/lib/ and need the binary only when they run.
 TEST_LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
