@@ -435,4 +435,11 @@ static inline int close_bench(void **state)
 #define BENCH_TEST(f) cmocka_unit_test_setup_teardown(f, open_bench, close_bench)
 #define SHOP_TEST(f)  cmocka_unit_test_setup_teardown(f, open_shop, close_bench)
 
+/* An error answer: to a request, and to what had no id that could be read. */
+#define ERR_PATTERN(code)                                         \
+    "{\"jsonrpc\":\"2.0\",\"id\":\"*\",\"error\":{\"code\":" code \
+    ",\"message\":\"*\"},\"-\":[\"result\"]}"
+#define NO_ID_PATTERN(code) \
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":" code ",\"message\":\"*\"}}"
+
 #endif
