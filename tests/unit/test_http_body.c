@@ -209,12 +209,16 @@ static void a_slow_reader_gets_the_whole_answer(void **state)
     close(fd);
 }
 
-/* Waits until the core holds n calls; the calls that ask end at once and do not count. */
+/* Waits until the core holds n calls; the calls that ask end at once and do not count. Once is
+ * enough: calls that end by themselves come and go. */
 static void until_held(long n)
 {
-    for (int i = 0; i < 2000 && rig_ask(&rig, "\"calls\"") != n; i++)
+    long held = rig_ask(&rig, "\"calls\"");
+    for (int i = 0; i < 2000 && held != n; i++) {
         poll(NULL, 0, 1);
-    assert_int_equal(rig_ask(&rig, "\"calls\""), n);
+        held = rig_ask(&rig, "\"calls\"");
+    }
+    assert_int_equal(held, n);
 }
 
 static void an_orphaned_call_finishes_and_is_freed(void **state)
