@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/err.h"
+#include "base/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,8 +41,10 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(c.listen.port, 8750);
     assert_string_equal(c.data_dir, "data");
     assert_string_equal(c.mount_path, "/mcp");
-    assert_int_equal(c.session_idle_s, 1800);
-    assert_int_equal(c.search_max, 1000);
+    assert_int_equal(c.session_idle_s, SESSION_IDLE_S);
+    assert_int_equal(c.body_limit_bytes, BODY_LIMIT_BYTES);
+    assert_int_equal(c.list_page, LIST_PAGE);
+    assert_int_equal(c.search_max, SEARCH_MAX);
     assert_int_equal(c.max_tools, 200);
     assert_false(c.allow_client_delete);
     assert_int_equal(c.mode, STORE_SYNC);
@@ -105,6 +108,26 @@ static const struct {
     {"{\"workers\":\n\n", 3, ""},
     {"", 1, ""},
 };
+
+static void body_limit_and_search_max_have_a_most(void **state)
+{
+    static const struct {
+        const char *format;
+        uint32_t most;
+    } cases[] = {
+        {"{\"bodyLimitBytes\": %u}", BODY_LIMIT_MAX_BYTES},
+        {"{\"mcp\": {\"application\": {\"searchMaxResults\": %u}}}", SEARCH_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t over = 0; over < 2; over++) {
+            struct fixture f;
+            char text[128];
+            snprintf(text, sizeof text, cases[i].format, cases[i].most + over);
+            assert_int_equal(load(&f, text) == 0, !over);
+            arena_done(&f.arena);
+        }
+}
 
 static void every_wrong_file_is_refused_by_line(void **state)
 {
@@ -192,6 +215,7 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_table),
         cmocka_unit_test(a_file_sets_every_kind_of_key),
         cmocka_unit_test(every_wrong_file_is_refused_by_line),
+        cmocka_unit_test(body_limit_and_search_max_have_a_most),
         cmocka_unit_test(a_key_without_effect_is_taken_with_a_warning),
         cmocka_unit_test(a_missing_file_has_no_line),
         cmocka_unit_test(a_flag_overrides_and_is_checked_alike),

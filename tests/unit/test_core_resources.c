@@ -249,17 +249,16 @@ static void PG_02_resources_come_in_pages(void **state)
 static void make_described_tables(struct bench *b, int n, int bytes)
 {
     struct buf definition = {0};
+    buf_add_lit(&definition, "{\"primaryKey\":\"key\",\"schema\":{\"type\":\"object\","
+                             "\"properties\":{\"key\":{\"type\":\"string\"}}},"
+                             "\"description\":\"");
+    for (int k = 0; k < bytes; k++)
+        buf_add_char(&definition, 'd');
+    buf_add_lit(&definition, "\"}");
+    buf_add_char(&definition, '\0');
     for (int i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "wordy%d", i);
-        buf_clear(&definition);
-        buf_add_lit(&definition, "{\"primaryKey\":\"key\",\"schema\":{\"type\":\"object\","
-                                 "\"properties\":{\"key\":{\"type\":\"string\"}}},"
-                                 "\"description\":\"");
-        for (int k = 0; k < bytes; k++)
-            buf_add_char(&definition, 'd');
-        buf_add_lit(&definition, "\"}");
-        buf_add_char(&definition, '\0');
         bench_table(b, "shop", name, definition.p);
     }
     buf_done(&definition);
@@ -293,6 +292,18 @@ static void PG_02_a_page_of_a_list_is_bounded_in_bytes(void **state)
     assert_int_equal(walk_list(*state, &pages, &most), 1 + 2 * (2 + 12));
     assert_int_equal(pages, 4); /* three of them and small ones fit a page */
     assert_in_range(most, LIST_BYTES_MAX / 2, LIST_BYTES_MAX + 1000);
+}
+
+/* Its entries hold each description several times. */
+static void beyond_CATALOG_BYTES_MAX_a_list_fails_and_the_server_lives(void **state)
+{
+    make_described_tables(*state, 8, ROW_BYTES_MAX - 1024);
+    ask(*state, 200, PING, PONG);
+    ask_method(*state, "tools/list", "", "{\"tools\":[\"*\",\"...\"]}");
+    make_described_tables(*state, 20, ROW_BYTES_MAX - 1024);
+    ask(*state, 500, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
+        "{\"error\":{\"code\":-32603}}");
+    ask(*state, 200, PING, PONG);
 }
 
 static void the_operations_profile_shows_no_tables(void **state)
@@ -347,6 +358,7 @@ int main(void)
         SHOP_TEST(RS_16_uri_is_required_and_a_string),
         cmocka_unit_test(PG_02_resources_come_in_pages),
         SHOP_TEST(PG_02_a_page_of_a_list_is_bounded_in_bytes),
+        SHOP_TEST(beyond_CATALOG_BYTES_MAX_a_list_fails_and_the_server_lives),
         SHOP_TEST(the_operations_profile_shows_no_tables),
         SHOP_TEST(every_failing_allocation_is_answered),
     };

@@ -288,6 +288,51 @@ static void the_end_of_a_session_stops_its_searches_only(void **state)
     finish_all(b, 2 + SCANS_MAX);
 }
 
+/* ---- Updates --------------------------------------------------------------------------------- */
+
+static void begin_update(struct bench *b, int value)
+{
+    char body[256];
+    snprintf(body, sizeof body,
+             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+             "\"update_note\",\"arguments\":{\"id\":\"k\",\"changes\":{\"a%d\":1}}}}",
+             value, value);
+    bench_begin(b, str_of(body));
+}
+
+/* Two updates of one row at once, each with an attribute of its own; whether an answer was an error
+ * (that of the second: it comes last). */
+static bool is_one_refused(struct bench *b, int first)
+{
+    b->n_answers = 0;
+    begin_update(b, first);
+    begin_update(b, first + 1);
+    finish_all(b, 2);
+    return strstr(b->body.p, "\"isError\":true") != NULL;
+}
+
+/* The second has read the row before the first is written, unless the writer thread was quicker:
+ * then it has to be tried anew. */
+static void an_update_overtaken_for_UPDATE_MS_MAX_gives_up(void **state)
+{
+    struct bench *b = *state;
+    int n = 0;
+    char lost[32];
+    ask_method(b, "tools/call", "{\"name\":\"create_note\",\"arguments\":{\"key\":\"k\"}}", "{}");
+    for (; n < 200; n += 2)
+        assert_false(is_one_refused(b, n)); /* in time they try again */
+    hand_step_ms = UPDATE_MS_MAX;
+    while (n < 2000 && !is_one_refused(b, n))
+        n += 2;
+    hand_step_ms = 0;
+    assert_true(n < 2000);
+    ask_method(b, "tools/call", "{\"name\":\"get_note\",\"arguments\":{\"id\":\"k\"}}", "{}");
+    snprintf(lost, sizeof lost, "a%d\\\":", n);
+    assert_non_null(strstr(b->body.p, lost));
+    snprintf(lost, sizeof lost, "a%d\\\":", n + 1);
+    assert_null(strstr(b->body.p, lost));
+}
+
 /* ---- The end of the server ------------------------------------------------------------------ */
 
 #define CREATE                                          \
@@ -317,6 +362,7 @@ static void an_orderly_stop_leaves_nothing_of_searches_and_batches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        LONG_TEST(an_update_overtaken_for_UPDATE_MS_MAX_gives_up),
         LONG_TEST(at_most_SCANS_MAX_run_at_once_and_the_rest_wait_in_order),
         LONG_TEST(short_requests_pass_those_that_wait),
         LONG_TEST(beyond_SCANS_WAITING_MAX_the_server_is_busy),

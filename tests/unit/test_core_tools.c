@@ -1,4 +1,5 @@
 /* tests/unit/test_core_tools.c - tools/list and tools/call: the checklist's TL and PG rows. */
+#include "base/limits.h"
 #include "base/log.h"
 #include "tests/unit/ask.h"
 
@@ -65,6 +66,25 @@ static void tables_of_one_name_get_their_database_in_front(void **state)
     call_tool(*state, "create_attic_book", "{\"key\":\"k\"}",
               "{\"structuredContent\":{\"key\":\"k\"}}");
     call_tool(*state, "get_attic_attic_book", "{\"id\":\"k\"}", "{\"isError\":true}");
+}
+
+/* The name of the younger of two tables would be too long with its database in front. */
+static void beyond_TOOL_NAME_BYTES_MAX_a_table_has_its_number(void **state)
+{
+    char name[NAME_BYTES_MAX + 1] = "", database[NAME_BYTES_MAX + 1] = "", tool[256];
+    memset(name, 't', NAME_BYTES_MAX);
+    memset(database, 'd', NAME_BYTES_MAX);
+    assert_true(sizeof database + sizeof name - 1 > TOOL_NAME_BYTES_MAX);
+    bench_table(*state, "shop", name, NOTE_DEFINITION);
+    uint32_t id = bench_table(*state, database, name, NOTE_DEFINITION);
+    snprintf(tool, sizeof tool, "create_%s_%u", name, id);
+    call_tool(*state, tool, "{\"key\":\"k\"}", "{\"structuredContent\":{\"key\":\"k\"}}");
+    snprintf(tool, sizeof tool, "get_%s", name);
+    call_tool(*state, tool, "{\"id\":\"k\"}", "{\"isError\":true}");
+    database[TOOL_NAME_BYTES_MAX - NAME_BYTES_MAX - 1] = '\0'; /* the longest that fits */
+    bench_table(*state, database, name, NOTE_DEFINITION);
+    snprintf(tool, sizeof tool, "get_%s_%s", database, name);
+    call_tool(*state, tool, "{\"id\":\"k\"}", "{\"isError\":true}");
 }
 
 static void tables_come_and_go(void **state)
@@ -646,6 +666,9 @@ static void a_page_is_bounded_in_bytes(void **state)
         expect(*state, 200, "{\"result\":{\"-\":[\"isError\"]}}", "a large row");
     }
     call_tool(*state, "search_note", "{}", "{\"structuredContent\":{\"nextCursor\":\"*\"}}");
+    /* twice, as text and as JSON, and the row that passed the limit is whole */
+    assert_true(bench.body.n > 2 * SEARCH_BYTES_MAX);
+    assert_true(bench.body.n < 2 * (SEARCH_BYTES_MAX + ROW_BYTES_MAX));
     assert_true(take_cursor(*state, cursor, sizeof cursor));
     snprintf(args, sizeof args, "{\"cursor\":\"%s\"}", cursor);
     call_tool(*state, "search_note", args,
@@ -709,6 +732,7 @@ int main(void)
         SHOP_TEST(TL_01_TL_02_each_table_gives_five_tools),
         SHOP_TEST(L_10_a_2025_03_26_list_has_no_titles_and_no_output_schemas),
         SHOP_TEST(tables_of_one_name_get_their_database_in_front),
+        SHOP_TEST(beyond_TOOL_NAME_BYTES_MAX_a_table_has_its_number),
         SHOP_TEST(tables_come_and_go),
         SHOP_TEST(a_damaged_definition_takes_away_its_table_only),
         cmocka_unit_test(PG_02_C_057_pages_go_on_and_end),
