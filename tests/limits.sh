@@ -33,8 +33,7 @@ no_test=(
     "ARENA_FIRST_BLOCK_BYTES    where an arena begins, no cap"
     "SEARCH_PAGE                what a search without a limit gets, no cap"
     "FDS_RESERVED               a share of the process's descriptors, no cap of its own"
-    "SCHEMA_PATTERN_DEPTH_MAX   handed to PCRE2 beside the steps, which run out first in every pattern tried"
-    "SCHEMA_PATTERN_KIB_MAX     handed to PCRE2 beside the steps, which run out first in every pattern tried"
+    "SCHEMA_PATTERN_DEPTH_MAX   of PCRE2, beside steps and memory: a depth is never more than the steps"
 )
 
 # NAME  what is still to be written: told at every run

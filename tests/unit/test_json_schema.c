@@ -390,6 +390,24 @@ static void SC_12_a_pattern_that_explodes_is_a_limit(void **state)
     }
 }
 
+/* SCHEMA_PATTERN_KIB_MAX: each turn is remembered, which costs memory long before the steps run
+ * out. */
+static void SC_22_a_pattern_that_remembers_much_is_a_limit(void **state)
+{
+    struct schema_faults faults;
+    struct buf text = {0};
+    buf_add_char(&text, '"');
+    for (int i = 0; i < 16000; i++)
+        buf_add_char(&text, "ab"[i % 2]);
+    buf_add_char(&text, '"');
+    const struct json_schema *schema = compile(*state, "{\"pattern\":\"^(a|b)*$\"}");
+    const struct tape_node *value = open_str(*state, buf_str(&text));
+    buf_done(&text);
+    assert_int_equal(json_schema_check(schema, value, &faults), ERR_LIMIT);
+    assert_string_equal(faults.v[0].keyword, "pattern");
+    assert_int_equal(json_schema_check(schema, open_json(*state, "\"abab\""), &faults), 0);
+}
+
 /* Each match stays within its own limit, all of them together do not. */
 static void SC_13_many_slow_patterns_meet_the_time_limit(void **state)
 {
@@ -622,6 +640,7 @@ int main(void)
         WITH_ARENA(SC_19_pointers_are_relative_to_the_value),
         WITH_ARENA(SC_20_no_memory_is_reported_wherever_it_ends),
         WITH_ARENA(SC_21_threads_share_a_schema),
+        WITH_ARENA(SC_22_a_pattern_that_remembers_much_is_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
