@@ -78,7 +78,7 @@ struct store_index {
     uint32_t id; /* never reused; 0 in a new one */
     struct str name;
     bool unique; /* rows in which a part is null or missing do not collide */
-    bool ready;  /* false: not to be searched by */
+    bool ready;  /* false: being built, and not to be searched by */
     const struct store_index_part *parts;
     uint32_t n_parts;
 };
@@ -144,6 +144,38 @@ int store_count_rows(struct store_view *view, uint32_t table, uint64_t *ret);
 typedef int (*store_entry_fn)(void *ctx, struct str index_key, const struct store_row *row);
 int store_scan_index(struct store_view *view, uint32_t table, uint32_t index,
                      const struct store_range *range, store_entry_fn fn, void *ctx);
+
+/* An index for a table that has rows already. Built in batches of at most TXN_ROWS_MAX rows and
+ * TXN_MS_MAX, so that others read and write meanwhile; what they write has its entry from the first
+ * batch on, and is refused if the index cannot hold it (ret_index of the operation). Until the last
+ * batch the index is not `ready`. A build that fails, is stopped, or dies with its process leaves
+ * nothing: the keeper or the next who opens the store drops it. */
+struct store_index_build {
+    /* After each batch; non-zero stops it with ERR_CANCELLED. NULL is fine. `total` is what the
+     * table had at the start. */
+    int (*progress)(void *ctx, uint64_t done, uint64_t total);
+    void *ctx;
+    struct arena *arena; /* of ret_keys */
+    uint32_t ret_index;  /* its id */
+    /* The keys of the rows because of which it failed: two with the same values (ERR_EXISTS of a
+     * unique one); one that the index cannot hold (ERR_LIMIT: too long with the row's key;
+     * ERR_PARAMS: not of a part's type). Absent: because of the index itself. */
+    struct str ret_keys[2];
+};
+/* 0; ERR_ABSENT: no such table (any more); ERR_EXISTS: the name is taken; ERR_LIMIT: too many
+ * indexes or parts; ERR_BUSY: another build is going on; ERR_CANCELLED, also when somebody dropped
+ * it meanwhile; and what store_submit may say. Blocks: handler threads and CLI only. */
+int store_create_index(struct store *store, uint32_t table, const struct store_index *index,
+                       struct store_index_build *build);
+/* It is gone at once, its entries by and by (in batches, before this returns, or else by the
+ * keeper). One that is being built: stops the build. 0; ERR_ABSENT: no such index of this table.
+ * Blocks. */
+int store_drop_index(struct store *store, uint32_t table, uint32_t index);
+
+/* Compares all of DATA in one snapshot: tables with their rows and counts, rows with the entries of
+ * each index, rows with the changes that the log still has, the log with its sequence. `finding` is
+ * one sentence for the operator. Returns how many, or an error. Blocks; memory is constant. */
+int store_check(struct store *store, void (*report)(void *ctx, struct str finding), void *ctx);
 
 /* ---- Change log ----------------------------------------------------------------------------- */
 
