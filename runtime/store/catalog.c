@@ -111,7 +111,7 @@ static int add_table(struct batch *b, const struct store_table *table, struct st
         return err;
     b->slot = (struct table_slot){.id = (uint32_t)++b->tables, .changed = true, .name_len = key.n};
     memcpy(b->slot.name, key.p, key.n);
-    return index_make_all(b, b->slot.id, table);
+    return index_make_all(b, table);
 }
 
 static int save_table(struct batch *b, struct store_op *op, uint32_t id, struct str key)

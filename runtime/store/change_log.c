@@ -77,22 +77,28 @@ struct change_scan {
     struct arena scratch;
 };
 
+int change_read(struct str key, struct str value, struct arena *arena, struct store_change *ret)
+{
+    const struct tape_node *f[4];
+    int err = record_read(value, "iisi", arena, f);
+    if (!err && key.n != 8)
+        err = ERR_STORE_DAMAGED;
+    if (!err)
+        *ret = (struct store_change){.seq = kv_u64(key.p),
+                                     .kind = (enum store_change_kind)f[0]->v.i,
+                                     .table = (uint32_t)f[1]->v.i,
+                                     .key = record_str(f[2]),
+                                     .time_ms = f[3]->v.i};
+    return err;
+}
+
 static int visit_change(void *ctx, struct str key, struct str value)
 {
     struct change_scan *scan = ctx;
-    const struct tape_node *f[4];
+    struct store_change change;
     arena_reset(&scan->scratch);
-    int err = record_read(value, "iisi", &scan->scratch, f);
-    if (!err && key.n != 8)
-        err = ERR_STORE_DAMAGED;
-    if (err)
-        return err;
-    struct store_change change = {.seq = kv_u64(key.p),
-                                  .kind = (enum store_change_kind)f[0]->v.i,
-                                  .table = (uint32_t)f[1]->v.i,
-                                  .key = record_str(f[2]),
-                                  .time_ms = f[3]->v.i};
-    return scan->fn(scan->ctx, &change);
+    int err = change_read(key, value, &scan->scratch, &change);
+    return err ? err : scan->fn(scan->ctx, &change);
 }
 
 int change_log_scan(struct kv_txn *txn, uint64_t after_seq, store_change_fn fn, void *ctx)

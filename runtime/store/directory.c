@@ -5,6 +5,7 @@
  *   sys.users           shared lock of each process that has `sys` open
  *   sys.state           boot id, and whether `sys` was closed after a sync ("clean") or not
  *   load.lock           held by a running import
+ *   build.lock          held while an index is built
  *   secret              see secret.c
  *
  * `sys` is written without syncs. It survives a killed process, but after a stop of the machine it
@@ -317,7 +318,12 @@ static int open_directory(struct opening *o)
     if (err || o->config->read_only)
         return err;
     err = load_recover(o->store);
-    return err ? explain(o, "data.mdb", err, "an unfinished import could not be rolled back") : 0;
+    if (err)
+        return explain(o, "data.mdb", err, "an unfinished import could not be rolled back");
+    err = index_recover(o->store);
+    if (err)
+        log_warn("a half-built index stays for the keeper to drop: %s", err_text(err));
+    return 0;
 }
 
 static struct directory *directory_new(const char *path)
@@ -383,10 +389,11 @@ void directory_close(struct directory *d, struct kv_env *sys)
     free(d);
 }
 
-int directory_lock_load(struct directory *d, int *ret_fd)
+int directory_lock(struct directory *d, enum store_lock lock, int *ret_fd)
 {
+    static const char *const names[] = {[LOCK_LOAD] = "load.lock", [LOCK_BUILD] = "build.lock"};
     int fd;
-    int err = open_lock(d, "load.lock", &fd);
+    int err = open_lock(d, names[lock], &fd);
     if (err)
         return err;
     err = lock_file(fd, LOCK_EX | LOCK_NB);

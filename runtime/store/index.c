@@ -15,11 +15,7 @@
 
 #include <string.h>
 
-struct pair_key {
-    unsigned char bytes[8];
-};
-
-static struct str index_record_key(uint32_t table, uint32_t id, struct pair_key *space)
+struct str index_key(uint32_t table, uint32_t id, struct index_key *space)
 {
     kv_put_u32(space->bytes, table);
     kv_put_u32(space->bytes + 4, id);
@@ -104,8 +100,8 @@ int index_list(struct kv_txn *txn, uint32_t table, struct arena *arena,
                const struct store_index **ret, uint32_t *ret_n)
 {
     struct listing l = {.table = table, .arena = arena};
-    struct pair_key from;
-    struct str start = index_record_key(table, 0, &from);
+    struct index_key from;
+    struct str start = index_key(table, 0, &from);
     int err = kv_scan(txn, KV_INDEXES, start, visit_index, &l);
     if (err < 0)
         return err;
@@ -125,13 +121,19 @@ static bool is_index(const struct store_index *index)
     return fine;
 }
 
-static int make(struct batch *b, uint32_t table, uint64_t id, const struct store_index *like)
+static int put_index(struct batch *b, const struct store_index *index)
 {
-    struct store_index index = *like;
-    struct pair_key key;
-    index.ready = true;
-    write_index(&index, &b->value);
-    return batch_put(b, KV_INDEXES, index_record_key(table, (uint32_t)id, &key));
+    struct index_key key;
+    write_index(index, &b->value);
+    return batch_put(b, KV_INDEXES, index_key(b->slot.id, index->id, &key));
+}
+
+static bool has_name(const struct store_index *indexes, uint32_t n, struct str name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (str_eq(indexes[i].name, name))
+            return true;
+    return false;
 }
 
 int index_check_all(const struct store_table *with)
@@ -141,39 +143,90 @@ int index_check_all(const struct store_table *with)
     for (uint32_t i = 0; i < with->n_indexes; i++) {
         if (!is_index(&with->indexes[i]))
             return ERR_LIMIT;
-        for (uint32_t j = 0; j < i; j++)
-            if (str_eq(with->indexes[i].name, with->indexes[j].name))
-                return ERR_EXISTS;
+        if (has_name(with->indexes, i, with->indexes[i].name))
+            return ERR_EXISTS;
     }
     return 0;
 }
 
-int index_make_all(struct batch *b, uint32_t table, const struct store_table *with)
+static int list_again(struct batch *b)
 {
-    uint64_t last = 0;
-    int err = with->n_indexes ? meta_get(&b->txn, META_INDEXES, &last) : 0;
-    if (!err && last + with->n_indexes > UINT32_MAX)
-        err = ERR_LIMIT;
-    for (uint32_t i = 0; !err && i < with->n_indexes; i++)
-        err = make(b, table, ++last, &with->indexes[i]);
-    if (!err && with->n_indexes)
-        err = meta_put(&b->txn, META_INDEXES, last);
     arena_reset(&b->indexes);
-    return err ? err
-               : index_list(&b->txn, table, &b->indexes, &b->slot.indexes, &b->slot.n_indexes);
+    return index_list(&b->txn, b->slot.id, &b->indexes, &b->slot.indexes, &b->slot.n_indexes);
+}
+
+static int put_new(struct batch *b, const struct store_index *like, bool ready, uint32_t *ret_id)
+{
+    struct store_index index = *like;
+    uint64_t last;
+    int err = meta_get(&b->txn, META_INDEXES, &last);
+    if (!err && last == UINT32_MAX)
+        err = ERR_LIMIT;
+    if (!err)
+        err = meta_put(&b->txn, META_INDEXES, ++last);
+    if (err)
+        return err;
+    index.id = *ret_id = (uint32_t)last;
+    index.ready = ready;
+    return put_index(b, &index);
+}
+
+int index_make_all(struct batch *b, const struct store_table *with)
+{
+    uint32_t id;
+    int err = 0;
+    for (uint32_t i = 0; !err && i < with->n_indexes; i++)
+        err = put_new(b, &with->indexes[i], true, &id);
+    return err ? err : list_again(b);
+}
+
+/* Other processes notice by the catalog's version. */
+static void note_catalog_change(struct batch *b)
+{
+    b->catalog++;
+    b->counters_changed = true;
+}
+
+int index_make(struct batch *b, const struct store_index *like, bool ready, uint32_t *ret_id)
+{
+    if (!is_index(like) || b->slot.n_indexes == TABLE_INDEXES_MAX)
+        return ERR_LIMIT;
+    if (has_name(b->slot.indexes, b->slot.n_indexes, like->name))
+        return ERR_EXISTS;
+    note_catalog_change(b);
+    int err = put_new(b, like, ready, ret_id);
+    return err ? err : list_again(b);
+}
+
+int index_set_ready(struct batch *b, const struct store_index *index)
+{
+    struct store_index done = *index;
+    done.ready = true;
+    note_catalog_change(b);
+    return put_index(b, &done);
+}
+
+static int forget(struct batch *b, uint32_t id)
+{
+    struct index_key key;
+    struct str record = index_key(b->slot.id, id, &key);
+    int err = batch_remove(b, KV_INDEXES, record);
+    buf_clear(&b->value);
+    return err ? err : batch_put(b, KV_DROPPED_INDEXES, (struct str){record.p + 4, 4});
+}
+
+int index_drop(struct batch *b, uint32_t id)
+{
+    int err = forget(b, id);
+    note_catalog_change(b);
+    return err ? err : list_again(b);
 }
 
 int index_drop_all(struct batch *b)
 {
     int err = 0;
-    for (uint32_t i = 0; i < b->slot.n_indexes && !err; i++) {
-        struct pair_key key;
-        struct str record = index_record_key(b->slot.id, b->slot.indexes[i].id, &key);
-        err = batch_remove(b, KV_INDEXES, record);
-        buf_clear(&b->value);
-        if (!err)
-            err = batch_put(b, KV_DROPPED_INDEXES, (struct str){record.p + 4, 4});
-    }
+    for (uint32_t i = 0; i < b->slot.n_indexes && !err; i++)
+        err = forget(b, b->slot.indexes[i].id);
     return err;
 }
 
@@ -195,39 +248,71 @@ static const struct tape_node *value_at(const struct tape_node *row, struct str 
     return NULL;
 }
 
-/* The key in ENTRIES, in scratch. */
-static int entry_key(struct batch *b, const struct store_index *index, struct str row_key,
-                     const struct tape_node *row, struct index_change *ret, bool *ret_has_null)
+int index_entry(const struct store_index *index, struct str row_key, const struct tape_node *row,
+                struct buf *out, uint32_t *ret_index_key_len, bool *ret_has_null)
 {
     unsigned char id[4];
+    bool has_null = false;
     int err = 0;
     kv_put_u32(id, index->id);
-    buf_clear(&b->value);
-    buf_add(&b->value, id, sizeof id);
+    buf_clear(out);
+    buf_add(out, id, sizeof id);
     for (uint32_t i = 0; i < index->n_parts && !err; i++) {
         const struct store_index_part *part = &index->parts[i];
         const struct tape_node *value = value_at(row, part->attribute);
-        *ret_has_null |= !value || value->kind == TAPE_NULL;
-        err = key_add_part(part->type, part->descending, value, &b->value);
+        has_null |= !value || value->kind == TAPE_NULL;
+        err = key_add_part(part->type, part->descending, value, out);
     }
     if (err)
         return err;
-    ret->index_key_len = (uint32_t)b->value.n - 4;
-    buf_add_str(&b->value, row_key);
-    if (b->value.n > 4 + INDEX_ENTRY_BYTES)
+    uint32_t len = (uint32_t)out->n - 4;
+    buf_add_str(out, row_key);
+    if (out->failed)
+        return ERR_NO_MEMORY;
+    if (out->n > 4 + INDEX_ENTRY_BYTES)
         return ERR_LIMIT;
-    ret->now = arena_buf(&b->scratch, &b->value);
-    return ret->now.p ? 0 : ERR_NO_MEMORY;
+    *ret_index_key_len = len;
+    *ret_has_null = has_null;
+    return 0;
 }
 
-/* ERR_EXISTS if another row has these values. */
-static int check_unique(struct batch *b, const struct index_change *c)
+/* Its own entry may stand there, and before the other one. */
+int index_check_unique(struct kv_txn *txn, struct str entry, uint32_t index_key_len,
+                       struct str *ret_key)
 {
-    struct str key, value, wanted = {c->now.p, 4 + c->index_key_len};
-    int err = kv_first(&b->txn, KV_ENTRIES, wanted, &key, &value);
+    struct kv_cursor cursor;
+    struct str key, value, wanted = {entry.p, 4 + index_key_len};
+    int err = kv_cursor_open(txn, KV_ENTRIES, &cursor);
     if (err)
-        return err == ERR_ABSENT ? 0 : err;
-    return str_starts_with(key, wanted) ? ERR_EXISTS : 0;
+        return err;
+    err = kv_seek(&cursor, wanted, &key, &value);
+    if (!err && str_eq(key, entry))
+        err = kv_next(&cursor, &key, &value);
+    bool other = !err && str_starts_with(key, wanted);
+    kv_cursor_close(&cursor);
+    if (other)
+        *ret_key = (struct str){key.p + wanted.n, key.n - wanted.n};
+    return other ? ERR_EXISTS : err == ERR_ABSENT ? 0 : err;
+}
+
+/* Rows that stood before an index may be such as it cannot hold. */
+static bool is_unfit(int err)
+{
+    return err == ERR_LIMIT || err == ERR_PARAMS;
+}
+
+static int prepare_entry(struct batch *b, const struct store_index *index, struct str row_key,
+                         const struct tape_node *row, struct index_change *c, struct str *ret,
+                         bool *ret_has_null)
+{
+    *ret = STR_NONE;
+    if (!row)
+        return 0;
+    int err = index_entry(index, row_key, row, &b->value, &c->index_key_len, ret_has_null);
+    if (err)
+        return err;
+    *ret = arena_buf(&b->scratch, &b->value);
+    return ret->p ? 0 : ERR_NO_MEMORY;
 }
 
 static int prepare(struct batch *b, const struct store_index *index, struct str row_key,
@@ -235,20 +320,19 @@ static int prepare(struct batch *b, const struct store_index *index, struct str 
                    struct index_change *ret)
 {
     bool has_null = false;
-    struct index_change c = {0};
-    int err = before ? entry_key(b, index, row_key, before, &c, &has_null) : 0;
-    struct str old = c.now;
-    c.now = STR_NONE;
-    has_null = false;
-    if (!err && now)
-        err = entry_key(b, index, row_key, now, &c, &has_null);
+    struct index_change c = {.building = !index->ready};
+    struct str other;
+    int err = prepare_entry(b, index, row_key, before, &c, &c.before, &has_null);
+    if (c.building && is_unfit(err))
+        err = 0;
+    if (!err)
+        err = prepare_entry(b, index, row_key, now, &c, &c.now, &has_null);
     if (err)
         return err;
-    if (old.p && c.now.p && str_eq(old, c.now))
-        old = c.now = STR_NONE;
-    c.before = old;
+    if (c.before.p && c.now.p && str_eq(c.before, c.now))
+        c.before = c.now = STR_NONE;
     if (c.now.p && index->unique && !has_null)
-        err = check_unique(b, &c);
+        err = index_check_unique(&b->txn, c.now, c.index_key_len, &other);
     *ret = c;
     return err;
 }
@@ -267,6 +351,14 @@ int index_prepare(struct batch *b, struct str row_key, const struct tape_node *b
     return 0;
 }
 
+int index_put_entry(struct batch *b, struct str entry, uint32_t index_key_len)
+{
+    buf_clear(&b->value);
+    buf_add_char(&b->value, (char)(index_key_len >> 8));
+    buf_add_char(&b->value, (char)index_key_len);
+    return batch_put(b, KV_ENTRIES, entry);
+}
+
 int index_apply(struct batch *b, const struct index_changes *changes)
 {
     int err = 0;
@@ -275,13 +367,9 @@ int index_apply(struct batch *b, const struct index_changes *changes)
         if (c->before.p)
             err = batch_remove(b, KV_ENTRIES, c->before);
         if (err == ERR_ABSENT)
-            err = ERR_STORE_DAMAGED; /* every row has its entry */
-        if (err || !c->now.p)
-            continue;
-        buf_clear(&b->value);
-        buf_add_char(&b->value, (char)(c->index_key_len >> 8));
-        buf_add_char(&b->value, (char)c->index_key_len);
-        err = batch_put(b, KV_ENTRIES, c->now);
+            err = c->building ? 0 : ERR_STORE_DAMAGED;
+        if (!err && c->now.p)
+            err = index_put_entry(b, c->now, c->index_key_len);
     }
     return err;
 }
@@ -305,13 +393,19 @@ static bool is_outside(const struct store_range *range, struct str place)
     return range && range->to.p && str_compare(place, range->to) >= 0;
 }
 
-static int show_entry(struct entry_scan *scan, struct str place, struct str value)
+uint32_t index_entry_split(struct str entry, struct str value)
 {
     const unsigned char *len = (const unsigned char *)value.p;
-    uint32_t n = value.n == 2 ? (uint32_t)len[0] << 8 | len[1] : UINT32_MAX;
+    if (value.n != 2)
+        return 0;
+    uint32_t n = 4 + ((uint32_t)len[0] << 8 | len[1]);
+    return n < entry.n ? n : 0;
+}
+
+/* `n` bytes of the place are the index key. */
+static int show_entry(struct entry_scan *scan, struct str place, uint32_t n)
+{
     struct store_row row;
-    if (n >= place.n)
-        return ERR_STORE_DAMAGED;
     arena_reset(&scan->scratch);
     int err = row_find(scan->txn, scan->table, (struct str){place.p + n, place.n - n},
                        &scan->scratch, &row);
@@ -331,7 +425,8 @@ static int visit_entry(void *ctx, struct str key, struct str value)
     }
     if (range && range->after && range->from.p && str_eq(place, range->from))
         return 0;
-    return show_entry(scan, place, value);
+    uint32_t split = index_entry_split(key, value);
+    return split ? show_entry(scan, place, split - 4) : ERR_STORE_DAMAGED;
 }
 
 static int scan_entries(struct entry_scan *scan)
@@ -355,9 +450,9 @@ int store_scan_index(struct store_view *view, uint32_t table, uint32_t index,
 {
     struct entry_scan scan = {
         .txn = &view->txn, .table = table, .index = index, .range = range, .fn = fn, .ctx = ctx};
-    struct pair_key key;
+    struct index_key key;
     struct store_index found;
-    struct str value, record = index_record_key(table, index, &key);
+    struct str value, record = index_key(table, index, &key);
     int err = kv_get(&view->txn, KV_INDEXES, record, &value);
     if (err)
         return err;

@@ -1,10 +1,12 @@
 /* store/internal.h - what the files of this room share.
  *
- *   store.c    the port's opening, views, submit          writer.c   queue, groups, completions
- *   batch.c    a write transaction and its counters       load.c     imports with their undo job
- *   catalog.c  tables     rows.c  rows  index.c  indexes     change_log.c  changes     sessions.c
- * sessions jobs.c     jobs directory.c  LMDB files of a data directory           secret.c
- * DIR/secret kv.h       ordered maps: lmdb.c, mem.c                record.h, cbor_tape.h   values
+ * - store.c: the port's opening, views, submit, locks; writer.c: queue, groups, completions
+ * - batch.c: a write transaction and its counters; load.c: imports with their undo job
+ * - catalog.c: tables; rows.c: rows; change_log.c: changes; sessions.c, jobs.c: what SYS holds
+ * - index.c: indexes and their entries; index_build.c: those of rows that are there
+ * - check.c: does all of it agree?
+ * - directory.c: LMDB files of a data directory; secret.c: DIR/secret
+ * - kv.h: ordered maps, by lmdb.c and mem.c; record.h, cbor_tape.h: values
  */
 #ifndef TENON_STORE_INTERNAL_H
 #define TENON_STORE_INTERNAL_H
@@ -25,7 +27,7 @@ struct store {
     struct directory *directory; /* NULL: in memory */
     bool read_only;
     bool syncs_data; /* each commit of DATA is on disk */
-    bool loading;    /* in memory: under start_lock */
+    bool locked[2];  /* in memory: by enum store_lock, under start_lock */
     bool has_secret;
     unsigned char secret[32]; /* in memory */
     uint64_t log_keep;
@@ -36,6 +38,14 @@ struct store_view {
     struct store *store;
     struct kv_txn txn;
 };
+
+/* What one process at a time may do. Such a lock ends with its process, so what is marked as under
+ * way while nobody holds the lock was left behind. */
+enum store_lock { LOCK_LOAD, LOCK_BUILD };
+
+/* 0 (ret_fd for store_unlock), ERR_BUSY, or what opening the file failed by. */
+int store_lock(struct store *store, enum store_lock lock, int *ret_fd);
+void store_unlock(struct store *store, enum store_lock lock, int fd);
 
 /* With the defaults of what a config leaves open. NULL: no memory. */
 struct store *store_alloc(void);
@@ -49,6 +59,7 @@ struct store *store_alloc(void);
 #define META_INDEXES STR("indexes") /* highest index id ever given */
 #define META_CATALOG STR("catalog") /* catalog version */
 #define META_LOAD    STR("load")    /* 1: the entries in UNDO belong to an unfinished load */
+#define META_BUILD   STR("build")   /* table and id (u32 each) of the index that is being built */
 
 #define STORE_FORMAT    1
 #define DATABASE_ID_LEN 16
@@ -141,6 +152,7 @@ int rows_recheck(struct batch *b, const struct store_op *op, uint32_t table);
 struct index_change {
     struct str before, now; /* keys in ENTRIES; STR_NONE: none */
     uint32_t index_key_len; /* of now */
+    bool building;          /* `before` may not be there yet */
 };
 struct index_changes {
     uint32_t n;
@@ -150,18 +162,42 @@ struct index_changes {
 int index_prepare(struct batch *b, struct str row_key, const struct tape_node *before,
                   const struct tape_node *now, struct index_changes *ret, uint32_t *ret_index);
 int index_apply(struct batch *b, const struct index_changes *changes);
+/* The entry of a row: its key in ENTRIES, into an emptied buffer. ERR_LIMIT, ERR_PARAMS: the index
+ * cannot hold it. */
+int index_entry(const struct store_index *index, struct str row_key, const struct tape_node *row,
+                struct buf *out, uint32_t *ret_index_key_len, bool *ret_has_null);
+/* Where the row's key begins in an entry; 0: it is damaged. */
+uint32_t index_entry_split(struct str entry, struct str value);
+/* ERR_EXISTS if another row than this one has these values; *ret_key is its key, borrowed. */
+int index_check_unique(struct kv_txn *txn, struct str entry, uint32_t index_key_len,
+                       struct str *ret_key);
+int index_put_entry(struct batch *b, struct str entry, uint32_t index_key_len);
+struct index_key {
+    unsigned char bytes[8];
+};
+/* The key in INDEXES. */
+struct str index_key(uint32_t table, uint32_t id, struct index_key *space);
+/* Appends an index with the next id to those of b->slot. */
+int index_make(struct batch *b, const struct store_index *like, bool ready, uint32_t *ret_id);
+int index_set_ready(struct batch *b, const struct store_index *index);
+/* Forgets one of b->slot; its entries go later. ERR_ABSENT. */
+int index_drop(struct batch *b, uint32_t id);
+/* Drops an index whose building was left behind; nothing if one is being built. */
+int index_recover(struct store *store);
 /* The indexes of a table, copied. */
 int index_list(struct kv_txn *txn, uint32_t table, struct arena *arena,
                const struct store_index **ret, uint32_t *ret_n);
 /* Are the indexes of a new table as they may be? */
 int index_check_all(const struct store_table *with);
 /* Makes the (empty) indexes of a new table. */
-int index_make_all(struct batch *b, uint32_t table, const struct store_table *with);
+int index_make_all(struct batch *b, const struct store_table *with);
 /* Forgets the indexes of b->slot; their entries go later. */
 int index_drop_all(struct batch *b);
 int indexes_purge(struct batch *b, uint32_t max);
 /* Deletes up to `max` entries of the maps `map` under an id that wait in `waiting`. */
 int purge_ids(struct batch *b, enum kv_map waiting, enum kv_map map, uint32_t max);
+/* A record of ROWS; the row's own key goes into what is returned. */
+int row_read(struct str key, struct str value, struct arena *arena, struct store_row *ret);
 /* The row of a record as it stands in ROWS, borrowed: ERR_ABSENT. */
 int row_find(struct kv_txn *txn, uint32_t table, struct str key, struct arena *arena,
              struct store_row *ret);
@@ -175,6 +211,7 @@ int job_delete(struct batch *b, struct store_op *op);
 /* Forgets up to `max` old jobs. Returns how many. */
 int jobs_trim(struct batch *b, uint32_t max);
 
+int change_read(struct str key, struct str value, struct arena *arena, struct store_change *ret);
 int change_log_scan(struct kv_txn *txn, uint64_t after_seq, store_change_fn fn, void *ctx);
 int change_log_floor(struct kv_txn *txn, uint64_t *ret);
 /* Deletes up to `max` of the oldest changes beyond `keep`. Returns how many. */
@@ -195,9 +232,8 @@ int load_recover(struct store *store);
 
 /* ---- Data directory ------------------------------------------------------------------------- */
 
-/* A lock that ends with the process. 0 (ret_fd to be closed), ERR_BUSY, or what opening failed by.
- */
-int directory_lock_load(struct directory *d, int *ret_fd);
+/* See store_lock; ret_fd is to be closed. */
+int directory_lock(struct directory *d, enum store_lock lock, int *ret_fd);
 int directory_secret(struct directory *d, bool read_only, unsigned char ret[32]);
 const char *directory_path(const struct directory *d);
 void directory_close(struct directory *d, struct kv_env *sys);

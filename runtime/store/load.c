@@ -18,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LOAD_ROWS  500         /* of one batch */
 #define LOAD_BYTES (1u << 20)  /* of encoded rows in one batch, but for the last */
@@ -40,32 +39,6 @@ struct store_load {
     uint32_t n_pending, pending_bytes;
     struct pending_row pending[LOAD_ROWS];
 };
-
-/* ---- The lock ------------------------------------------------------------------------------- */
-
-static int lock_memory(struct store *store)
-{
-    pthread_mutex_lock(&store->start_lock);
-    int err = store->loading ? ERR_BUSY : 0;
-    store->loading = true;
-    pthread_mutex_unlock(&store->start_lock);
-    return err;
-}
-
-static int take_lock(struct store *store, int *ret_fd)
-{
-    *ret_fd = -1;
-    return store->directory ? directory_lock_load(store->directory, ret_fd) : lock_memory(store);
-}
-
-static void drop_lock(struct store *store, int fd)
-{
-    if (fd >= 0)
-        close(fd);
-    pthread_mutex_lock(&store->start_lock);
-    store->loading = false;
-    pthread_mutex_unlock(&store->start_lock);
-}
 
 /* ---- Rolling back --------------------------------------------------------------------------- */
 
@@ -212,11 +185,11 @@ int load_recover(struct store *store)
     int err = look_for_remains(store);
     if (err <= 0)
         return err;
-    err = take_lock(store, &fd);
+    err = store_lock(store, LOCK_LOAD, &fd);
     if (err)
         return err == ERR_BUSY ? 0 : err;
     err = recover_locked(store);
-    drop_lock(store, fd);
+    store_unlock(store, LOCK_LOAD, fd);
     return err;
 }
 
@@ -241,7 +214,7 @@ static int start(struct store *store, uint32_t table)
 
 static void load_free(struct store_load *load)
 {
-    drop_lock(load->store, load->lock_fd);
+    store_unlock(load->store, LOCK_LOAD, load->lock_fd);
     buf_done(&load->body);
     arena_done(&load->arena);
     free(load);
@@ -255,7 +228,7 @@ int store_load_begin(struct store *store, uint32_t table, struct store_load **re
     struct store_load *load = calloc(1, sizeof *load);
     if (!load)
         return ERR_NO_MEMORY;
-    int err = take_lock(store, &fd);
+    int err = store_lock(store, LOCK_LOAD, &fd);
     if (err) {
         free(load);
         return err;

@@ -167,7 +167,7 @@ int row_delete(struct batch *b, struct store_op *op)
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-static int read_row(struct str key, struct str value, struct arena *arena, struct store_row *ret)
+int row_read(struct str key, struct str value, struct arena *arena, struct store_row *ret)
 {
     const struct tape_node *f[3];
     int err = record_read(value, "ii*", arena, f);
@@ -185,7 +185,7 @@ int row_find(struct kv_txn *txn, uint32_t table, struct str key, struct arena *a
     int err = row_key(table, key, &full);
     if (!err)
         err = kv_get(txn, KV_ROWS, key_of(&full), &value);
-    return err ? err : read_row(key, value, arena, ret);
+    return err ? err : row_read(key, value, arena, ret);
 }
 
 int store_get_row(struct store_view *view, uint32_t table, struct str key, struct arena *arena,
@@ -200,7 +200,7 @@ int store_get_row(struct store_view *view, uint32_t table, struct str key, struc
         return err;
     value = arena_str(arena, value);
     key = arena_str(arena, key);
-    return value.p && key.p ? read_row(key, value, arena, ret) : ERR_NO_MEMORY;
+    return value.p && key.p ? row_read(key, value, arena, ret) : ERR_NO_MEMORY;
 }
 
 struct row_scan {
@@ -238,7 +238,7 @@ static int visit_row(void *ctx, struct str key, struct str value)
     if (is_left_out(scan, own))
         return 0;
     arena_reset(&scan->scratch);
-    int err = read_row(own, value, &scan->scratch, &row);
+    int err = row_read(own, value, &scan->scratch, &row);
     return err ? err : scan->fn(scan->ctx, &row);
 }
 
@@ -299,7 +299,7 @@ static int recheck_change(void *ctx, const struct store_change *change)
     if (!err)
         err = kv_get(r->txn, KV_ROWS, key_of(&key), &value);
     if (!err)
-        err = read_row(change->key, value, &r->scratch, &row);
+        err = row_read(change->key, value, &r->scratch, &row);
     if (err)
         return err == ERR_ABSENT ? 0 : err;
     return row.version == change->seq ? r->op->check_row(r->op->check_ctx, &row) : 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define MAINTAIN_ROWS    500 /* of one transaction */
 #define MAINTAIN_BATCHES 20  /* of one call */
@@ -143,6 +144,33 @@ int64_t store_write_standing_ms(struct store *store)
     return longest_ms;
 }
 
+/* ---- Locks ---------------------------------------------------------------------------------- */
+
+static int lock_memory(struct store *store, enum store_lock lock)
+{
+    pthread_mutex_lock(&store->start_lock);
+    int err = store->locked[lock] ? ERR_BUSY : 0;
+    store->locked[lock] = true;
+    pthread_mutex_unlock(&store->start_lock);
+    return err;
+}
+
+int store_lock(struct store *store, enum store_lock lock, int *ret_fd)
+{
+    *ret_fd = -1;
+    return store->directory ? directory_lock(store->directory, lock, ret_fd)
+                            : lock_memory(store, lock);
+}
+
+void store_unlock(struct store *store, enum store_lock lock, int fd)
+{
+    if (fd >= 0)
+        close(fd);
+    pthread_mutex_lock(&store->start_lock);
+    store->locked[lock] = false;
+    pthread_mutex_unlock(&store->start_lock);
+}
+
 /* ---- Keeper's work -------------------------------------------------------------------------- */
 
 typedef int (*chore_fn)(struct batch *b, uint32_t max);
@@ -187,6 +215,7 @@ int store_maintain(struct store *store)
     err = keep_first(err, kv_check_readers(store->envs[STORE_DATA]));
     err = keep_first(err, do_chore(store, STORE_DATA, trim));
     err = keep_first(err, do_chore(store, STORE_DATA, tables_purge));
+    err = keep_first(err, index_recover(store));
     err = keep_first(err, do_chore(store, STORE_DATA, indexes_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
     return keep_first(err, load_recover(store));
