@@ -204,25 +204,35 @@ static int check_rows(struct check *c)
 
 /* ---- Entries -------------------------------------------------------------------------------- */
 
-/* The row of an entry, and whether the entry is that of the row. */
-static int check_row_of(struct check *c, struct str entry, struct str row_key, bool *ret_has_null)
+enum match { ENTRY_FITS, ENTRY_WRONG, ENTRY_UNKNOWN };
+
+/* Is the entry that of its row? An enum match, or an error. */
+static int compare_with_row(struct check *c, struct str entry, struct str row_key,
+                            bool *ret_has_null)
 {
     struct store_row row;
-    struct shown shown;
     uint32_t len;
     arena_reset(&c->scratch);
     int err = row_find(c->txn, c->table->id, row_key, &c->scratch, &row);
     if (!err)
         err = index_entry(c->index, row_key, row.row, &c->entry, &len, ret_has_null);
     if (is_finding(err))
-        return 0; /* said where the rows are checked */
-    if (err && err != ERR_ABSENT && err != ERR_LIMIT && err != ERR_PARAMS)
-        return err;
-    if (err || !str_eq(buf_str(&c->entry), entry))
+        return ENTRY_UNKNOWN; /* said where the rows are checked */
+    if (err == ERR_ABSENT || err == ERR_LIMIT || err == ERR_PARAMS)
+        return ENTRY_WRONG;
+    return err ? err : str_eq(buf_str(&c->entry), entry) ? ENTRY_FITS : ENTRY_WRONG;
+}
+
+static int check_row_of(struct check *c, struct str entry, struct str row_key)
+{
+    struct shown shown;
+    bool has_null;
+    int match = compare_with_row(c, entry, row_key, &has_null);
+    if (match == ENTRY_WRONG)
         find(c,
              OF_TABLE ": index " STR_FMT " has an entry for row %s that is not there or is not so",
              TABLE_(c), STR_ARG(c->index->name), show_key(row_key, &shown));
-    return 0;
+    return match < 0 ? match : 0;
 }
 
 static bool is_repeated(const struct check *c, struct str wanted)
@@ -233,20 +243,19 @@ static bool is_repeated(const struct check *c, struct str wanted)
 /* Two entries with the same values, one behind the other. */
 static int check_repetition(struct check *c, struct str entry, struct str row_key)
 {
-    bool has_null = true;
+    bool has_null;
     struct shown shown;
-    int err = check_row_of(c, entry, row_key, &has_null);
-    if (!err && !has_null)
+    int match = compare_with_row(c, entry, row_key, &has_null);
+    if (match == ENTRY_FITS && !has_null)
         find(c, OF_TABLE ": row %s has the same values as another in the unique index " STR_FMT,
              TABLE_(c), show_key(row_key, &shown), STR_ARG(c->index->name));
-    return err;
+    return match < 0 ? match : 0;
 }
 
 /* Those of a ready index are only counted, since each row was asked for its own. */
 static int visit_entry(void *ctx, struct str key, struct str value)
 {
     struct check *c = ctx;
-    bool has_null;
     if (key.n < 4 || kv_u32(key.p) != c->index->id)
         return 1;
     uint32_t len = index_entry_split(key, value);
@@ -259,7 +268,7 @@ static int visit_entry(void *ctx, struct str key, struct str value)
     struct str wanted = {key.p, len}, row_key = {key.p + len, key.n - len};
     int err = 0;
     if (!c->index->ready)
-        err = check_row_of(c, key, row_key, &has_null);
+        err = check_row_of(c, key, row_key);
     else if (c->index->unique && is_repeated(c, wanted))
         err = check_repetition(c, key, row_key);
     memcpy(c->before, wanted.p, c->before_len = wanted.n);
@@ -269,11 +278,10 @@ static int visit_entry(void *ctx, struct str key, struct str value)
 static int name_entry(void *ctx, struct str key, struct str value)
 {
     struct check *c = ctx;
-    bool has_null;
     if (key.n < 4 || kv_u32(key.p) != c->index->id)
         return 1;
     uint32_t len = index_entry_split(key, value);
-    return len ? check_row_of(c, key, (struct str){key.p + len, key.n - len}, &has_null) : 0;
+    return len ? check_row_of(c, key, (struct str){key.p + len, key.n - len}) : 0;
 }
 
 static int check_index(struct check *c, const struct store_index *index)

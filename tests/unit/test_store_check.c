@@ -1,0 +1,318 @@
+/* tests/unit/test_store_check.c - store_check on stores that were damaged on purpose, on both
+ * engines: each damage is found, by a sentence that names it, and nothing else is. */
+#include "store_contract.h"
+#include "store_index.h"
+
+#define ROWS 20
+
+struct found {
+    int n;
+    char text[4000];
+};
+
+static void note(void *ctx, struct str finding)
+{
+    struct found *found = ctx;
+    size_t at = strlen(found->text);
+    found->n++;
+    snprintf(found->text + at, sizeof found->text - at, STR_FMT "\n", STR_ARG(finding));
+}
+
+static void expect(struct fixture *f, int n, const char *text)
+{
+    struct found found = {0};
+    int result = store_check(f->store, note, &found);
+    if (result != n || !strstr(found.text, text))
+        print_error("%d findings, expected %d with \"%s\":\n%s", result, n, text, found.text);
+    assert_int_equal(result, n);
+    assert_int_equal(found.n, n);
+    assert_non_null(strstr(found.text, text));
+}
+
+static struct str key_at(int i, char space[12])
+{
+    snprintf(space, 12, "k%02d", i);
+    return str_of(space);
+}
+
+/* Twenty rows under two indexes; the unique one is returned. */
+static struct store_index_build make_rows(struct fixture *f)
+{
+    struct store_index_build build = {0};
+    char space[12];
+    for (int i = 0; i < ROWS; i++)
+        assert_int_equal(put_n(f->store, f->table, key_at(i, space), i, STORE_ANY, NULL), 0);
+    assert_int_equal(store_create_index(f->store, f->table, &by_text, &build), 0);
+    assert_int_equal(store_create_index(f->store, f->table, &once_n, &build), 0);
+    check_is_clean(f->store);
+    return build;
+}
+
+static void change(struct fixture *f, enum kv_map map, struct str key, struct str value)
+{
+    struct kv_txn txn;
+    assert_int_equal(kv_begin(f->store->envs[STORE_DATA], true, &txn), 0);
+    if (value.p)
+        assert_int_equal(kv_put(&txn, map, key, value), 0);
+    else
+        assert_int_equal(kv_remove(&txn, map, key), 0);
+    assert_int_equal(kv_commit(&txn), 0);
+}
+
+static struct row_key row_at(struct fixture *f, int i)
+{
+    struct row_key key;
+    char space[12];
+    assert_int_equal(row_key(f->table, key_at(i, space), &key), 0);
+    return key;
+}
+
+static struct str bytes_of(const struct row_key *key)
+{
+    return (struct str){key->bytes, key->len};
+}
+
+/* The entry of {"n": n} under a row's key. */
+static struct str entry_of(uint32_t index, int64_t n, const char *key, struct buf *space)
+{
+    struct sample s;
+    struct store_index like = once_n;
+    uint32_t len;
+    bool has_null;
+    like.id = index;
+    assert_int_equal(
+        index_entry(&like, str_of(key), sample_row(&s, n, STR("")), space, &len, &has_null), 0);
+    return buf_str(space);
+}
+
+#define NINE_BYTES STR("\0\011") /* the length of an integer's index key */
+
+static void a_row_without_its_entry_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct buf space = {0};
+    uint32_t index = make_rows(f).ret_index;
+    change(f, KV_ENTRIES, entry_of(index, 7, "k07", &space), STR_NONE);
+    expect(f, 2, "table db.t: row k07 has no entry in index once_n\n");
+    expect(f, 2, "table db.t: index once_n has 19 entries for 20 rows\n");
+    buf_done(&space);
+}
+
+static void an_entry_without_its_row_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct buf space = {0};
+    uint32_t index = make_rows(f).ret_index;
+    change(f, KV_ENTRIES, entry_of(index, 99, "k07", &space), NINE_BYTES);
+    expect(f, 2, "index once_n has an entry for row k07 that is not there or is not so\n");
+    change(f, KV_ENTRIES, entry_of(index, 99, "k07", &space), STR_NONE);
+    change(f, KV_ENTRIES, entry_of(index, 7, "nobody", &space), NINE_BYTES);
+    expect(f, 2, "index once_n has an entry for row nobody that is not there or is not so\n");
+    buf_done(&space);
+}
+
+static void an_entry_that_is_none_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct buf space = {0};
+    uint32_t index = make_rows(f).ret_index;
+    change(f, KV_ENTRIES, entry_of(index, 7, "k07", &space), STR("xyz"));
+    expect(f, 1, "table db.t: index once_n has an entry that cannot be read\n");
+    change(f, KV_ENTRIES, entry_of(index, 7, "k07", &space), STR("\377\377"));
+    expect(f, 1, "table db.t: index once_n has an entry that cannot be read\n");
+    buf_done(&space);
+}
+
+static void a_row_behind_the_back_of_its_indexes_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct row_key from = row_at(f, 3), to = row_at(f, 4);
+    struct str value;
+    struct kv_txn txn;
+    make_rows(f);
+    assert_int_equal(kv_begin(f->store->envs[STORE_DATA], true, &txn), 0);
+    assert_int_equal(kv_get(&txn, KV_ROWS, bytes_of(&from), &value), 0);
+    char copy[200];
+    assert_true(value.n <= sizeof copy);
+    memcpy(copy, value.p, value.n);
+    assert_int_equal(kv_put(&txn, KV_ROWS, bytes_of(&to), (struct str){copy, value.n}), 0);
+    assert_int_equal(kv_commit(&txn), 0);
+    expect(f, 3, "row k04 has no entry in index by_text\n");
+    expect(f, 3, "row k04 has no entry in index once_n\n");
+    expect(f, 3, "row k04 has version 5, of which the log knows something else\n");
+}
+
+/* Two rows with one value, each with its entry: a unique index that did not do its work. */
+static void a_double_in_a_unique_index_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct store_index_build build = {0};
+    struct index_key key;
+    struct buf record = {0};
+    put_n(f->store, f->table, STR("a"), 1, STORE_ANY, NULL);
+    put_n(f->store, f->table, STR("b"), 1, STORE_ANY, NULL);
+    assert_int_equal(store_create_index(f->store, f->table, &by_n, &build), 0);
+    record_begin(&record, 4);
+    cbor_write_str(STR("by_n"), &record);
+    cbor_write_int(1, &record); /* unique */
+    cbor_write_int(1, &record);
+    cbor_write_array(3, &record);
+    cbor_write_str(STR("n"), &record);
+    cbor_write_int(KEY_INTEGER, &record);
+    cbor_write_int(0, &record);
+    change(f, KV_INDEXES, index_key(f->table, build.ret_index, &key), buf_str(&record));
+    expect(f, 1, "row b has the same values as another in the unique index by_n\n");
+    buf_done(&record);
+}
+
+static void a_row_that_cannot_be_read_is_found_and_passed(void **state)
+{
+    struct fixture *f = *state;
+    struct row_key key = row_at(f, 5), last = row_at(f, ROWS - 1);
+    make_rows(f);
+    change(f, KV_ROWS, bytes_of(&key), STR("\x84\x01"));
+    expect(f, 1, "table db.t: row k05 cannot be read: The store is damaged\n");
+    change(f, KV_ROWS, bytes_of(&last), STR("\x84\x02"));
+    expect(f, 2, "row k19 cannot be read");
+}
+
+static void a_wrong_count_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct row_key extra = row_at(f, 77);
+    make_rows(f);
+    change(f, KV_ROWS, bytes_of(&extra), STR("\x84\x01"));
+    expect(f, 4, "table db.t: it counts 20 rows, but there are 21\n");
+    expect(f, 4, "index by_text has 20 entries for 21 rows\n");
+}
+
+static void holes_in_the_log_are_found(void **state)
+{
+    struct fixture *f = *state;
+    unsigned char at[8];
+    struct str key = {(char *)at, sizeof at};
+    make_rows(f);
+    uint64_t last = last_seq(f->store); /* one of the table, twenty of rows */
+    kv_put_u64(at, 8);
+    change(f, KV_LOG, key, STR("no change"));
+    expect(f, 1, "change log: change 8 cannot be read\n");
+    change(f, KV_LOG, key, STR_NONE);
+    expect(f, 2, "change log: change 8 is missing\n");
+    expect(f, 2, "row k06 has version 8, of which the log knows something else\n");
+    kv_put_u64(at, last);
+    change(f, KV_LOG, key, STR_NONE);
+    expect(f, 4, "change log: it ends at 20, but the last change is 21\n");
+}
+
+static void what_the_log_forgot_is_not_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    make_rows(f);
+    f->store->log_keep = 5;
+    assert_int_equal(store_maintain(f->store), 0);
+    check_is_clean(f->store);
+}
+
+static void a_version_from_the_future_is_found(void **state)
+{
+    struct fixture *f = *state;
+    unsigned char seq[8];
+    make_rows(f);
+    kv_put_u64(seq, 19);
+    change(f, KV_META, META_SEQ, (struct str){(char *)seq, sizeof seq});
+    expect(f, 3, "row k19 has version 21, but the last change is 19\n");
+    expect(f, 3, "row k18 has version 20, but the last change is 19\n");
+    expect(f, 3, "change log: it ends at 21, but the last change is 19\n");
+}
+
+static void what_belongs_to_nobody_is_found(void **state)
+{
+    struct fixture *f = *state;
+    make_rows(f);
+    change(f, KV_ROWS, STR("\0\0\1\0key"), STR("x"));
+    expect(f, 1, "there are rows of a table 256 that is neither there nor dropped\n");
+    change(f, KV_DROPPED, STR("\0\0\1\0"), STR(""));
+    change(f, KV_ENTRIES, STR("\0\0\2\0key"), STR("x"));
+    expect(f, 1, "there are entries of an index 512 that is neither there nor dropped\n");
+    change(f, KV_DROPPED_INDEXES, STR("\0\0\2\0"), STR(""));
+    check_is_clean(f->store);
+    assert_int_equal(store_maintain(f->store), 0);
+    assert_int_equal(count_map(f->store, KV_DROPPED), 0);
+}
+
+static void a_damaged_catalog_is_found(void **state)
+{
+    struct fixture *f = *state;
+    make_rows(f);
+    change(f, KV_CATALOG, STR("db\0t"), STR("\x84\x01"));
+    expect(f, 2, "the catalog cannot be read to its end: The store is damaged\n");
+    change(f, KV_CATALOG, STR("db\0t"), STR_NONE);
+    expect(f, 1, "a count of rows belongs to no table of the catalog\n");
+}
+
+static void a_table_without_a_count_is_found(void **state)
+{
+    struct fixture *f = *state;
+    make_rows(f);
+    change(f, KV_TABLES, STR("\0\0\0\1"), STR_NONE);
+    expect(f, 3, "table db.t: its count of rows is missing\n");
+    expect(f, 3, "table db.t: it counts 0 rows, but there are 20\n");
+}
+
+static void an_index_that_nobody_builds_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct batch b;
+    uint32_t id;
+    struct store_index orphan = {.name = STR("orphan"), .parts = part_n, .n_parts = 1};
+    make_rows(f);
+    assert_int_equal(batch_begin(f->store, STORE_DATA, &b), 0);
+    assert_int_equal(batch_table(&b, f->table), 0);
+    assert_int_equal(index_make(&b, &orphan, false, &id), 0);
+    assert_int_equal(batch_commit(&b), 0);
+    expect(f, 1, "table db.t: index orphan is not ready, and nobody builds it\n");
+}
+
+static void keys_are_shown_as_people_know_them(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        struct str key;
+        const char *shown;
+    } cases[] = {
+        {STR_INIT("\x80\0\0\0\0\0\0\x2a"), "row 42 cannot"},
+        {STR_INIT("\x7f\xff\xff\xff\xff\xff\xff\xff"), "row -1 cannot"},
+        {STR_INIT("Zürich"), "row Z%C3%BCrich cannot"},
+        {STR_INIT("eightlen"), "row eightlen cannot"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct row_key key;
+        assert_int_equal(put_n(f->store, f->table, cases[i].key, 1, STORE_ANY, NULL), 0);
+        assert_int_equal(row_key(f->table, cases[i].key, &key), 0);
+        change(f, KV_ROWS, bytes_of(&key), STR("\x84\x01"));
+        expect(f, (int)i + 1, cases[i].shown);
+    }
+}
+
+#define CASES(X)                                     \
+    X(a_row_without_its_entry_is_found)              \
+    X(an_entry_without_its_row_is_found)             \
+    X(an_entry_that_is_none_is_found)                \
+    X(a_row_behind_the_back_of_its_indexes_is_found) \
+    X(a_double_in_a_unique_index_is_found)           \
+    X(a_row_that_cannot_be_read_is_found_and_passed) \
+    X(a_wrong_count_is_found)                        \
+    X(holes_in_the_log_are_found)                    \
+    X(what_the_log_forgot_is_not_asked_for)          \
+    X(a_version_from_the_future_is_found)            \
+    X(what_belongs_to_nobody_is_found)               \
+    X(a_damaged_catalog_is_found)                    \
+    X(a_table_without_a_count_is_found)              \
+    X(an_index_that_nobody_builds_is_found)          \
+    X(keys_are_shown_as_people_know_them)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {CASES(CONTRACT_MEMORY) CASES(CONTRACT_LMDB)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
