@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
@@ -161,6 +162,20 @@ void batch_abort(struct batch *b)
 {
     kv_end(&b->txn);
     release(b);
+}
+
+/* A tenth of the time is enough for a waiter to wake up and take the lock. */
+#define HELD_MS  10
+#define PAUSE_NS 1000000
+
+void batch_give_way(int64_t *gave_ms)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    int64_t now_ms = clock_mono_ms();
+    if (*gave_ms && now_ms - *gave_ms < HELD_MS)
+        return;
+    nanosleep(&pause, NULL);
+    *gave_ms = clock_mono_ms();
 }
 
 /* ---- Changes -------------------------------------------------------------------------------- */

@@ -157,8 +157,10 @@ static int build_some(struct build *build)
 static int build_all(struct build *build)
 {
     struct store_index_build *call = build->call;
+    int64_t gave_ms = 0;
     int err;
     do {
+        batch_give_way(&gave_ms);
         err = build_some(build);
         if (!err && call->progress && call->progress(call->ctx, build->done, build->total))
             err = ERR_CANCELLED;
@@ -170,9 +172,11 @@ static int build_all(struct build *build)
 
 static int purge_all(struct store *store)
 {
+    int64_t gave_ms = 0;
     int n;
     do {
         struct batch b;
+        batch_give_way(&gave_ms);
         int err = batch_begin(store, STORE_DATA, &b);
         if (err)
             return err;

@@ -108,6 +108,9 @@ struct batch {
 int batch_begin(struct store *store, enum store_space space, struct batch *ret);
 int batch_commit(struct batch *b); /* ends it, also when it fails */
 void batch_abort(struct batch *b);
+/* Between the transactions of a long row of them; *gave_ms is its own, 0 at first. Their lock goes
+ * to whoever is awake when it is free, so without a pause others would wait until the end. */
+void batch_give_way(int64_t *gave_ms);
 /* Puts b->value, unless encoding it failed. */
 int batch_put(struct batch *b, enum kv_map map, struct str key);
 int batch_remove(struct batch *b, enum kv_map map, struct str key);

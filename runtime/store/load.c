@@ -147,8 +147,10 @@ static int undo_some(struct store *store, bool roll_back)
 
 static int undo_all(struct store *store, bool roll_back)
 {
+    int64_t gave_ms = 0;
     int err;
     do {
+        batch_give_way(&gave_ms);
         err = undo_some(store, roll_back);
     } while (err == 0);
     return err < 0 ? err : 0;
