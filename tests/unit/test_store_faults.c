@@ -2,6 +2,8 @@
  * gets its error and one sentence that names the file; nothing acknowledged is lost. */
 #include "store_faults.h"
 
+#include <lmdb.h>
+
 /* ---- Damaged and foreign files -------------------------------------------------------------- */
 
 static void expect_intact(void)
@@ -62,6 +64,42 @@ static void a_file_of_another_program_has_an_unknown_format(void **state)
     kv_close(env);
     arena_done(&arena);
     expect_refusal(NOSYNC, ERR_STORE_FORMAT, "another program");
+}
+
+static void remove_map(const char *name)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi map;
+    assert_int_equal(mdb_env_create(&env), 0);
+    assert_int_equal(mdb_env_set_maxdbs(env, 1), 0);
+    assert_int_equal(mdb_env_set_mapsize(env, 1 << 30), 0);
+    assert_int_equal(mdb_env_open(env, file_in("data.mdb"), MDB_NOSUBDIR, 0600), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    assert_int_equal(mdb_dbi_open(txn, name, 0, &map), 0);
+    assert_int_equal(mdb_drop(txn, map, 1), 0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+}
+
+/* What was written before there were indexes. */
+static void a_file_without_the_newer_maps_is_brought_up_to_date(void **state)
+{
+    (void)state;
+    static const struct store_index_part part[] = {{STR_INIT("n"), KEY_INTEGER, false}};
+    struct store_index index = {.name = STR("by_n"), .unique = true, .parts = part, .n_parts = 1};
+    struct store_index_build build = {0};
+    make_store();
+    remove_map("indexes");
+    remove_map("entries");
+    remove_map("dropped_idx");
+    expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "another version");
+    expect_intact();
+    struct store *store = open_ok(NOSYNC);
+    assert_int_equal(store_create_index(store, TABLE, &index, &build), 0);
+    assert_int_equal(put_n(store, TABLE, STR("new"), 299, STORE_ANY, NULL), ERR_EXISTS);
+    store_close(store);
+    expect_intact();
 }
 
 static void set_format(struct store *store, enum store_space space, uint64_t format)
@@ -288,6 +326,7 @@ int main(void)
         CASE(another_kind_of_file_is_damaged),
         CASE(a_file_of_another_program_has_an_unknown_format),
         CASE(a_newer_format_is_refused),
+        CASE(a_file_without_the_newer_maps_is_brought_up_to_date),
         CASE(a_row_of_a_newer_format_is_said),
         CASE(a_row_that_is_no_record_is_damaged),
         CASE(a_damaged_sys_is_set_aside),
