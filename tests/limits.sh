@@ -39,7 +39,6 @@ no_test=(
 # NAME  what is still to be written: told at every run
 owed=(
     "INDEX_PARTS_MAX            an index of more parts is refused (store/index.c)"
-    "TABLE_INDEXES_MAX          a table of more indexes is refused (store/index.c)"
     "JOB_KEEP_MS                a job that has not changed for so long is forgotten (store/jobs.c)"
     "JOB_ID_BYTES               a longer id is refused (store/jobs.c)"
 )
