@@ -1,33 +1,17 @@
-/* tests/unit/store_children.h - what the tests of several processes on one store share: a scratch
- * directory, and children that work and tell by a pipe how far they are. LMDB is opened only after
+/* tests/unit/store_children.h - what the tests of several processes on one store share:
+ * children that work and tell by a pipe how far they are. LMDB is opened only after
  * a fork, never across one.
  */
 #ifndef TENON_TESTS_STORE_CHILDREN_H
 #define TENON_TESTS_STORE_CHILDREN_H
 
-#include "store_fixture.h"
+#include "store_scratch.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TABLE 1 /* the first table of a store */
-
-static char dir[64];
-
-static inline int set_up(void **state)
-{
-    (void)state;
-    scratch_make(dir);
-    return 0;
-}
-
-static inline int tear_down(void **state)
-{
-    (void)state;
-    scratch_remove(dir);
-    return 0;
-}
 
 static inline struct store *open_store(enum store_mode mode)
 {

@@ -4,7 +4,7 @@
 #ifndef TENON_TESTS_STORE_FAULTS_H
 #define TENON_TESTS_STORE_FAULTS_H
 
-#include "store_fixture.h"
+#include "store_scratch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,22 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char dir[64];
 static char why_text[512]; /* of the last open */
-
-static inline int set_up(void **state)
-{
-    (void)state;
-    scratch_make(dir);
-    return 0;
-}
-
-static inline int tear_down(void **state)
-{
-    (void)state;
-    scratch_remove(dir);
-    return 0;
-}
 
 static inline int open_with(struct store_config config, struct store **ret)
 {
