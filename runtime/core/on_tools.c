@@ -24,7 +24,7 @@ int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_para
 
 /* ---- Results -------------------------------------------------------------------------------- */
 
-static int write_result(struct call *call, struct str text, bool failed)
+static int write_result(struct call *call, struct str text, bool failed, struct str meta)
 {
     struct mcp_content_block block = {0};
     struct mcp_call_tool_result result = {0};
@@ -35,6 +35,8 @@ static int write_result(struct call *call, struct str text, bool failed)
     result.content.v = &block;
     result.content.n = 1;
     result.has_content = 1;
+    if (meta.p)
+        MCP_SET(&result, meta, meta);
     if (failed)
         MCP_SET(&result, is_error, true);
     else
@@ -42,9 +44,9 @@ static int write_result(struct call *call, struct str text, bool failed)
     return call_write(call, &result);
 }
 
-static void answer(struct call *call, struct str text, bool failed)
+static void answer(struct call *call, struct str text, bool failed, struct str meta)
 {
-    int err = write_result(call, text, failed);
+    int err = write_result(call, text, failed, meta);
     if (err < 0)
         call_fail(call, err, STR_NONE, STR_NONE);
     else
@@ -53,17 +55,27 @@ static void answer(struct call *call, struct str text, bool failed)
 
 int tool_write(struct call *call, struct str json)
 {
-    return write_result(call, json, false);
+    return write_result(call, json, false, STR_NONE);
 }
 
 void tool_succeed(struct call *call, struct str json)
 {
-    answer(call, json, false);
+    answer(call, json, false, STR_NONE);
+}
+
+void tool_succeed_with_version(struct call *call, struct str json, uint64_t version)
+{
+    struct str meta =
+        arena_printf(&call->arena, "{\"tenon/version\":%llu}", (unsigned long long)version);
+    if (meta.p)
+        answer(call, json, false, meta);
+    else
+        call_fail(call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
 }
 
 void tool_fail(struct call *call, struct str text)
 {
-    answer(call, text, true);
+    answer(call, text, true, STR_NONE);
 }
 
 /* ---- tools/call ----------------------------------------------------------------------------- */

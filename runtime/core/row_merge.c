@@ -2,7 +2,8 @@
  *
  * A client may send as many changes as a row may have attributes, some ten thousand of each: looked
  * up one in the other they would hold the loop for seconds. So the changes are sorted by name
- * first, and brought back into their own order (which is that of the tape) for what is left.
+ * first, and brought back into their own order (which is that of the tape) for what is left. The
+ * nesting is bounded by that of a message, JSON_DEPTH_MAX.
  */
 #include "core/row_merge.h"
 
@@ -49,31 +50,71 @@ static const struct tape_node *take(struct change *list, uint32_t n, const struc
     return found->name + 1;
 }
 
-static void add_member(struct tape_builder *b, const struct tape_node *name,
-                       const struct tape_node *value)
+static int merge(struct tape_builder *b, const struct tape_node *row,
+                 const struct tape_node *changes);
+
+/* What was there matters only where both are objects. */
+static int add_changed(struct tape_builder *b, const struct tape_node *name,
+                       const struct tape_node *before, const struct tape_node *change)
 {
+    static const struct tape_node none = {.kind = TAPE_OBJECT, .v.size = 1};
+    if (change->kind == TAPE_NULL)
+        return 0;
     tape_add_str(b, tape_str(name));
-    tape_add_node(b, value);
+    if (change->kind == TAPE_OBJECT)
+        return merge(b, before && before->kind == TAPE_OBJECT ? before : &none, change);
+    tape_add_node(b, change);
+    return 0;
+}
+
+static int add_old(struct tape_builder *b, const struct tape_node *row, struct change *list,
+                   uint32_t n)
+{
+    tape_each (row, name, value) {
+        const struct tape_node *change = take(list, n, name);
+        int err = 0;
+        if (change) {
+            err = add_changed(b, name, value, change);
+        } else {
+            tape_add_str(b, tape_str(name));
+            tape_add_node(b, value);
+        }
+        if (err < 0)
+            return err;
+    }
+    return 0;
+}
+
+static int add_new(struct tape_builder *b, const struct change *list, uint32_t n)
+{
+    int err = 0;
+    for (uint32_t i = 0; i < n && err == 0; i++)
+        if (!list[i].is_done)
+            err = add_changed(b, list[i].name, NULL, list[i].name + 1);
+    return err;
+}
+
+static int merge(struct tape_builder *b, const struct tape_node *row,
+                 const struct tape_node *changes)
+{
+    struct change *list = list_by_name(changes);
+    if (!list)
+        return ERR_NO_MEMORY;
+    tape_open_object(b);
+    int err = add_old(b, row, list, changes->n);
+    qsort(list, changes->n, sizeof *list, by_place);
+    if (err == 0)
+        err = add_new(b, list, changes->n);
+    free(list);
+    tape_close(b);
+    return err;
 }
 
 int row_merge(const struct tape_node *row, const struct tape_node *changes, struct arena *arena,
               const struct tape_node **ret)
 {
     struct tape_builder b;
-    struct change *list = list_by_name(changes);
-    if (!list)
-        return ERR_NO_MEMORY;
     tape_begin(&b, arena);
-    tape_open_object(&b);
-    tape_each (row, name, value) {
-        const struct tape_node *changed = take(list, changes->n, name);
-        add_member(&b, name, changed ? changed : value);
-    }
-    qsort(list, changes->n, sizeof *list, by_place);
-    for (uint32_t i = 0; i < changes->n; i++)
-        if (!list[i].is_done)
-            add_member(&b, list[i].name, list[i].name + 1);
-    free(list);
-    tape_close(&b);
-    return tape_finish(&b, ret);
+    int err = merge(&b, row, changes);
+    return err < 0 ? err : tape_finish(&b, ret);
 }

@@ -1,4 +1,7 @@
-/* core/row_merge.h - a row with changes made to it.
+/* core/row_merge.h - a row with changes made to it, as by a JSON merge patch (RFC 7396).
+ *
+ * null removes an attribute, an object is merged into the object that is there, anything else takes
+ * the place of what is there.
  */
 #ifndef TENON_CORE_ROW_MERGE_H
 #define TENON_CORE_ROW_MERGE_H

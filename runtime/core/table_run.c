@@ -91,14 +91,14 @@ static int take_id(struct run *run)
 
 /* ---- Answering ------------------------------------------------------------------------------ */
 
-static void succeed_with_row(struct run *run, const struct tape_node *row)
+static void succeed_with_row(struct run *run, const struct tape_node *row, uint64_t version)
 {
     struct buf json = {0};
     tape_write(row, &json);
     if (json.failed)
         call_fail(run->call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
     else
-        tool_succeed(run->call, buf_str(&json));
+        tool_succeed_with_version(run->call, buf_str(&json), version);
     buf_done(&json);
 }
 
@@ -127,7 +127,7 @@ static int run_get(struct run *run)
     else if (err < 0)
         fail_by(run, err);
     else
-        succeed_with_row(run, row.row);
+        succeed_with_row(run, row.row, row.version);
     return CALL_LATER;
 }
 
@@ -249,7 +249,7 @@ static void created(struct store_write *write, int err)
     else if (err < 0)
         fail_by(run, err);
     else
-        succeed_with_row(run, run->op.row);
+        succeed_with_row(run, run->op.row, run->op.ret_seq);
 }
 
 static int run_create(struct run *run)
@@ -269,10 +269,12 @@ static int start_update(struct run *run);
 static void updated(struct store_write *write, int err)
 {
     struct run *run = (struct run *)write;
-    if (err == ERR_CONFLICT && clock_mono_ms() - run->started_ms < UPDATE_MS_MAX)
+    /* by a version of the client's the second reading decides, however late */
+    bool decides = tape_get(run->args, STR("if_version")) != NULL;
+    if (err == ERR_CONFLICT && (decides || clock_mono_ms() - run->started_ms < UPDATE_MS_MAX))
         err = start_update(run);
     else if (err == 0)
-        succeed_with_row(run, run->op.row);
+        succeed_with_row(run, run->op.row, run->op.ret_seq);
     if (err == ERR_ABSENT)
         fail_about_key(run, "There is no row with", "in");
     else if (err < 0)
@@ -291,12 +293,33 @@ static struct str tell_faults(struct call *call, const struct schema_faults *fau
     return told;
 }
 
+/* Whether the row has the version that the client goes by; told if not. */
+static bool is_as_expected(struct run *run, uint64_t version)
+{
+    const struct tape_node *wanted = tape_get(run->args, STR("if_version"));
+    if (!wanted || tape_num(wanted) == (double)version)
+        return true;
+    const struct table *t = run->table;
+    struct buf key = {.limit = 2 * KEY_BYTES_MAX};
+    struct str text = key_text(run, &key);
+    struct str sentence = arena_printf(&run->call->arena,
+                                       "The row " STR_FMT " of " STR_FMT "." STR_FMT
+                                       " has version %llu, not %.0f. Nothing was changed.",
+                                       STR_ARG(text), STR_ARG(t->database), STR_ARG(t->name),
+                                       (unsigned long long)version, tape_num(wanted));
+    buf_done(&key);
+    tool_fail(run->call, sentence);
+    return false;
+}
+
 static int start_update(struct run *run)
 {
     struct store_row row;
     const struct tape_node *merged, *changes = tape_get(run->args, STR("changes"));
     struct schema_faults faults;
     int err = read_row(run, &row);
+    if (err == 0 && !is_as_expected(run, row.version))
+        return 0;
     if (err == 0)
         err = row_merge(row.row, changes, &run->call->arena, &merged);
     if (err < 0)

@@ -10,6 +10,8 @@ int table_run(struct call *call, const struct catalog_tool *tool, const struct t
 
 /* on_tools.c. The result of a tool: `json` is an object, as structured content and as text. */
 void tool_succeed(struct call *call, struct str json);
+/* The same with the version of the row in _meta. */
+void tool_succeed_with_version(struct call *call, struct str json, uint64_t version);
 /* Its first half, as call_write is that of call_done. */
 int tool_write(struct call *call, struct str json);
 /* A failure inside the tool, which the model should read: isError with this text. */

@@ -65,16 +65,103 @@ static void input_id(const struct table *table, const struct search_limits *limi
     buf_add_char(out, '}');
 }
 
-static void write_attributes(const struct table *table, bool with_key, struct buf *out)
+/* ---- Changes -------------------------------------------------------------------------------- */
+
+static bool has_item(const struct tape_node *list, struct str text)
+{
+    const struct tape_node *item = list + 1;
+    if (list->kind == TAPE_STR)
+        return str_eq(tape_str(list), text);
+    for (uint32_t i = 0; i < list->n; i++, item = tape_next(item))
+        if (item->kind == TAPE_STR && str_eq(tape_str(item), text))
+            return true;
+    return false;
+}
+
+/* Of objects only a part may be given, and what keywords like anyOf make of null is hard to say:
+ * there the check of the whole row, after the merge, has the last word. */
+static bool is_checked_after(const struct tape_node *schema)
+{
+    static const char *const unclear[] = {"const", "$ref",  "$dynamicRef", "anyOf",
+                                          "oneOf", "allOf", "not",         "if"};
+    const struct tape_node *type = tape_get(schema, STR("type"));
+    for (size_t i = 0; i < sizeof unclear / sizeof *unclear; i++)
+        if (tape_get(schema, str_of(unclear[i])))
+            return true;
+    return type ? has_item(type, STR("object")) : !tape_get(schema, STR("enum"));
+}
+
+static bool is_about(struct str keyword)
+{
+    return str_eq(keyword, STR("title")) || str_eq(keyword, STR("description"));
+}
+
+/* "type" and "enum": the same with null. */
+static void write_with_null(const struct tape_node *list, const char *null, struct buf *out)
+{
+    const struct tape_node *item = list + 1;
+    bool has_null = list->kind == TAPE_STR && has_item(list, STR("null"));
+    buf_add_char(out, '[');
+    if (list->kind == TAPE_STR)
+        tape_write(list, out);
+    else
+        for (uint32_t i = 0; i < list->n; i++, item = tape_next(item)) {
+            if (i)
+                buf_add_char(out, ',');
+            tape_write(item, out);
+            has_null |=
+                item->kind == TAPE_NULL || (null[0] == '"' && str_eq(tape_str(item), STR("null")));
+        }
+    if (!has_null)
+        buf_printf(out, ",%s", null);
+    buf_add_char(out, ']');
+}
+
+static void write_change_keyword(struct str keyword, const struct tape_node *value, struct buf *out)
+{
+    bool is_type = str_eq(keyword, STR("type"));
+    if (!is_type && !str_eq(keyword, STR("enum"))) {
+        write_member(keyword, value, out);
+        return;
+    }
+    json_write_str(out, keyword);
+    buf_add_char(out, ':');
+    write_with_null(value, is_type ? "\"null\"" : "null", out);
+}
+
+/* What may be given for an attribute of this schema: null as well, which removes it. */
+static void write_change(const struct tape_node *schema, struct buf *out)
 {
     bool first = true;
-    for (uint32_t i = 0; i < table->n_attributes; i++) {
-        if (i == table->key && !with_key)
+    if (schema->kind != TAPE_OBJECT) {
+        tape_write(schema, out);
+        return;
+    }
+    bool is_open = is_checked_after(schema);
+    buf_add_char(out, '{');
+    tape_each (schema, key, value) {
+        if (is_open && !is_about(tape_str(key)))
             continue;
         if (!first)
             buf_add_char(out, ',');
         first = false;
-        write_member(table->attributes[i].name, table->attributes[i].schema, out);
+        write_change_keyword(tape_str(key), value, out);
+    }
+    buf_add_char(out, '}');
+}
+
+static void write_changes(const struct table *table, struct buf *out)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < table->n_attributes; i++) {
+        if (i == table->key)
+            continue;
+        if (!first)
+            buf_add_char(out, ',');
+        first = false;
+        json_write_str(out, table->attributes[i].name);
+        buf_add_char(out, ':');
+        write_change(table->attributes[i].schema, out);
     }
 }
 
@@ -125,13 +212,15 @@ static void input_update(const struct table *table, const struct search_limits *
     buf_add_lit(out, OPEN_OBJECT);
     write_id(table, out);
     buf_add_lit(out,
-                ",\"changes\":{\"type\":\"object\",\"description\":\"Attributes with their new "
-                "values; the others stay.\",\"properties\":{");
-    write_attributes(table, false, out);
+                ",\"if_version\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
+                "\"Change it only if this is its version (tenon/version in _meta).\"},"
+                "\"changes\":{\"type\":\"object\",\"description\":\"A JSON merge patch: attributes "
+                "with their new values, null to remove one; the others stay.\",\"properties\":{");
+    write_changes(table, out);
     buf_add_char(out, '}');
     if (additional) {
         buf_add_lit(out, ",\"additionalProperties\":");
-        tape_write(additional, out);
+        write_change(additional, out);
     }
     buf_add_lit(out, "}},\"required\":[\"id\",\"changes\"],\"additionalProperties\":false");
     write_shared(table, out);
@@ -202,7 +291,7 @@ static const struct verb {
                      output_row},
     [VERB_UPDATE] = {"update",
                      "Update a row of",
-                     "Sets attributes of one row; its primary key cannot change.",
+                     "Sets or removes attributes of one row; its primary key cannot change.",
                      {false, true, true},
                      input_update,
                      output_row},

@@ -250,6 +250,9 @@ static void TL_06_wrong_arguments_name_the_place(void **state)
         {"update_book", "{\"id\":1,\"changes\":{\"id\":2}}", "/changes/id", "additionalProperties"},
         {"update_note", "{\"id\":\"k\",\"changes\":{\"key\":\"l\"}}", "/changes/key", "primaryKey"},
         {"update_book", "{\"id\":1,\"changes\":{\"title\":5}}", "/changes/title", "type"},
+        {"update_book", "{\"id\":1,\"changes\":{},\"if_version\":0}", "/if_version", "minimum"},
+        {"update_book", "{\"id\":1,\"changes\":{},\"if_version\":\"1\"}", "/if_version", "type"},
+        {"update_book", "{\"id\":1,\"changes\":{\"genre\":\"song\"}}", "/changes/genre", "enum"},
         {"delete_book", "{\"id\":null}", "/id", "type"},
     };
     for (size_t i = 0; i < N(cases); i++) {
@@ -362,11 +365,11 @@ static void create_update_delete(void **state)
     call_tool(*state, "update_book", "{\"id\":7,\"changes\":{\"year\":2000,\"title\":\"Newer\"}}",
               "{\"structuredContent\":{\"id\":7,\"title\":\"Newer\",\"year\":2000}}");
     call_tool(*state, "update_book", "{\"id\":7,\"changes\":{\"year\":null}}",
-              "{\"structuredContent\":{\"year\":null}}");
+              "{\"structuredContent\":{\"id\":7,\"title\":\"Newer\",\"-\":[\"year\"]}}");
     call_tool(*state, "update_book", "{\"id\":7,\"changes\":{}}",
               "{\"structuredContent\":{\"title\":\"Newer\"}}");
     call_tool(*state, "get_book", "{\"id\":7}",
-              "{\"structuredContent\":{\"id\":7,\"title\":\"Newer\",\"year\":null}}");
+              "{\"structuredContent\":{\"id\":7,\"title\":\"Newer\",\"-\":[\"year\"]}}");
     call_tool(*state, "delete_book", "{\"id\":7}",
               "{\"structuredContent\":{\"deleted\":true},\"-\":[\"isError\"]}");
     call_tool(*state, "delete_book", "{\"id\":7}",
@@ -395,6 +398,100 @@ static void an_update_keeps_the_order_of_the_row_and_of_what_is_new(void **state
     call_tool(*state, "update_note", "{\"id\":\"k\",\"changes\":{}}", "{}");
     assert_non_null(strstr(bench.body.p, "\"structuredContent\":{\"m\":{\"n\":6},\"key\":\"k\","
                                          "\"a\":2,\"z\":[8],\"y\":9,\"b\":7}"));
+}
+
+/* Row, patch and outcome: the examples of RFC 7396, Appendix A, that are objects. */
+static void changes_are_a_merge_patch_RFC_7396(void **state)
+{
+    static const char *const cases[][3] = {
+        {"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"a\":null}", "{}"},
+        {"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}"},
+        {"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}"},
+        {"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}"},
+        {"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}"},
+        {"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}"},
+        {"{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}"},
+        {"{\"a\":[1,2]}", "{\"a\":{\"a\":\"b\",\"c\":null}}", "{\"a\":{\"a\":\"b\"}}"},
+        {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}"},
+        {"{\"a\":[1]}", "{\"a\":[null,{\"b\":null}]}", "{\"a\":[null,{\"b\":null}]}"},
+    };
+    for (size_t i = 0; i < N(cases); i++) {
+        char arguments[256], wanted[256];
+        const char *row = cases[i][0] + 1, *outcome = cases[i][2] + 1;
+        snprintf(arguments, sizeof arguments, "{\"key\":\"k\"%s%s", *row == '}' ? "" : ",", row);
+        call_tool(*state, "create_note", arguments, "{\"-\":[\"isError\"]}");
+        snprintf(arguments, sizeof arguments, "{\"id\":\"k\",\"changes\":%s}", cases[i][1]);
+        call_tool(*state, "update_note", arguments, "{\"-\":[\"isError\"]}");
+        snprintf(wanted, sizeof wanted, "\"structuredContent\":{\"key\":\"k\"%s%s",
+                 *outcome == '}' ? "" : ",", outcome);
+        assert_non_null(strstr(bench.body.p, wanted));
+        call_tool(*state, "delete_note", "{\"id\":\"k\"}", "{\"-\":[\"isError\"]}");
+    }
+}
+
+static void changes_by_null_leave_a_row_that_fits(void **state)
+{
+    call_tool(
+        *state, "update_book", "{\"id\":1,\"changes\":{\"title\":null}}",
+        "{\"isError\":true,\"content\":[{\"text\":\"The row would not fit its schema: /title: "
+        "required, expected string\"}]}");
+    call_tool(*state, "update_book", "{\"id\":1,\"changes\":{\"genre\":null}}",
+              "{\"structuredContent\":{\"title\":\"First\",\"-\":[\"genre\"]}}");
+    bench_table(*state, "shop", "place",
+                "{\"primaryKey\":\"id\",\"schema\":{\"type\":\"object\",\"properties\":{\"id\":"
+                "{\"type\":\"integer\"},\"at\":{\"type\":\"object\",\"properties\":{\"x\":{"
+                "\"type\":\"number\"},\"y\":{\"type\":\"number\"}},\"required\":[\"x\"]}}}}");
+    call_tool(*state, "create_place", "{\"id\":1,\"at\":{\"x\":1,\"y\":2}}", "{}");
+    call_tool(*state, "update_place", "{\"id\":1,\"changes\":{\"at\":{\"y\":3}}}",
+              "{\"structuredContent\":{\"at\":{\"x\":1,\"y\":3}}}");
+    call_tool(*state, "update_place", "{\"id\":1,\"changes\":{\"at\":{\"x\":null}}}",
+              "{\"isError\":true}");
+    call_tool(*state, "get_place", "{\"id\":1}",
+              "{\"structuredContent\":{\"at\":{\"x\":1,\"y\":3}}}");
+}
+
+static unsigned long long version_told(void)
+{
+    const char *at = strstr(bench.body.p, "\"_meta\":{\"tenon/version\":");
+    assert_non_null(at);
+    return strtoull(at + strlen("\"_meta\":{\"tenon/version\":"), NULL, 10);
+}
+
+static void results_carry_the_version_of_the_row(void **state)
+{
+    call_tool(*state, "create_book", "{\"id\":7,\"title\":\"New\"}", "{}");
+    unsigned long long first = version_told();
+    call_tool(*state, "get_book", "{\"id\":7}", "{}");
+    assert_int_equal(version_told(), first);
+    call_tool(*state, "update_book", "{\"id\":7,\"changes\":{\"year\":2000}}", "{}");
+    unsigned long long second = version_told();
+    assert_true(second > first);
+    call_tool(*state, "get_book", "{\"id\":7}", "{}");
+    assert_int_equal(version_told(), second);
+    call_tool(*state, "search_book", "{}", "{\"-\":[\"_meta\"]}");
+    call_tool(*state, "delete_book", "{\"id\":7}", "{\"-\":[\"_meta\"]}");
+}
+
+static void an_update_of_another_version_is_refused_with_the_current_one(void **state)
+{
+    char text[256], wanted[256];
+    call_tool(*state, "create_book", "{\"id\":7,\"title\":\"New\"}", "{}");
+    unsigned long long first = version_told();
+    snprintf(text, sizeof text, "{\"id\":7,\"changes\":{\"year\":2000},\"if_version\":%llu}",
+             first);
+    call_tool(*state, "update_book", text, "{\"structuredContent\":{\"year\":2000}}");
+    unsigned long long second = version_told();
+    snprintf(wanted, sizeof wanted,
+             "{\"isError\":true,\"content\":[{\"text\":\"The row 7 of shop.book has version %llu, "
+             "not %llu. Nothing was changed.\"}]}",
+             second, first);
+    call_tool(*state, "update_book", text, wanted);
+    call_tool(*state, "get_book", "{\"id\":7}", "{\"structuredContent\":{\"year\":2000}}");
+    assert_int_equal(version_told(), second);
+    call_tool(*state, "update_book", "{\"id\":99,\"changes\":{},\"if_version\":1}",
+              "{\"isError\":true}");
 }
 
 static double cpu_s(void)
@@ -751,6 +848,10 @@ int main(void)
         SHOP_TEST(create_update_delete),
         SHOP_TEST(rows_keep_what_the_schema_does_not_name),
         SHOP_TEST(an_update_keeps_the_order_of_the_row_and_of_what_is_new),
+        SHOP_TEST(changes_are_a_merge_patch_RFC_7396),
+        SHOP_TEST(changes_by_null_leave_a_row_that_fits),
+        SHOP_TEST(results_carry_the_version_of_the_row),
+        SHOP_TEST(an_update_of_another_version_is_refused_with_the_current_one),
         SHOP_TEST(an_update_of_many_attributes_does_not_hold_the_loop),
         SHOP_TEST(updates_at_the_same_time_lose_nothing),
         SHOP_TEST(search_by_equality),
