@@ -89,6 +89,9 @@
 #define JOB_KEEP_MS       (7ll * 86400 * 1000) /* since their last change */
 #define JOB_ID_BYTES      64
 
+#define LOG_LINE_BYTES 1024 /* of a line of the log */
+#define LOG_RING_LINES 512  /* that read_log can go back */
+
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000
 #define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */

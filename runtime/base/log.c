@@ -2,6 +2,8 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
+#include "base/log_ring.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +39,7 @@ static int write_stamp(char *line, size_t size, enum log_level level)
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-    char line[1024];
+    char line[LOG_LINE_BYTES];
     if (level < lowest)
         return;
     size_t n = (size_t)write_stamp(line, sizeof line, level);
@@ -49,6 +51,7 @@ void log_line(enum log_level level, const char *fmt, ...)
         n += (size_t)more;
     if (n > sizeof line - 2)
         n = sizeof line - 2;
+    log_ring_add(level, (struct str){line, (uint32_t)n});
     line[n++] = '\n';
     if (write(STDERR_FILENO, line, n) < 0) {
         /* nobody listens; there is no better place to say so */
