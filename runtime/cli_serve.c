@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/log_ring.h"
 #include "cli.h"
 #include "net/server.h"
 
@@ -32,11 +33,13 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .session_idle_ms = config->session_idle_s * INT64_C(1000),
         .allow_client_delete = config->allow_client_delete,
         .list_page = config->list_page,
-        .tools_page = {config->max_tools, config->max_tools},
+        .tools_page = {config->max_tools, config->operations_tools},
         .search_page = SEARCH_PAGE < config->search_max ? SEARCH_PAGE : config->search_max,
         .search_max = config->search_max,
         .search_scan_rows = config->search_scan_rows,
-        .profile_enabled = {[PROFILE_APPLICATION] = true},
+        .profile_enabled = {true, true},
+        .operations_allow = {config->operations_allow.v, config->operations_allow.n},
+        .operations_deny = {config->operations_deny.v, config->operations_deny.n},
     };
 }
 
@@ -167,7 +170,7 @@ static int serve(struct server *server)
         .listen = &listen,
         .n_listen = 1,
         .n_workers = config->workers,
-        .path = {[PROFILE_APPLICATION] = config->mount_path},
+        .path = {config->mount_path, config->operations_path},
         .data_dir = config->data_dir,
         .port_file = cli_value(server->args, "--port-file"),
         .body_limit_bytes = config->body_limit_bytes,
@@ -188,7 +191,15 @@ static int serve(struct server *server)
         .keeper_stop = keeper_stop,
         .ready = cli_value(server->args, "--print-client") ? print_client : NULL,
     };
-    return net_serve(&net, &callbacks) < 0 ? CLI_FAILED : CLI_DONE;
+    if (str_eq(str_of(config->mount_path), str_of(config->operations_path))) {
+        log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
+        return CLI_FAILED;
+    }
+    if (log_ring_open() < 0)
+        log_warn("no memory for the ring of log lines: read_log will show none");
+    int err = net_serve(&net, &callbacks);
+    log_ring_close();
+    return err < 0 ? CLI_FAILED : CLI_DONE;
 }
 
 static int run_serve(const struct cli_args *args)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json_tree.h"
 #include "base/limits.h"
+#include "core/operations.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -25,12 +26,10 @@ struct key {
 
 #define AT(member) offsetof(struct config, member)
 #define DAY_S      86400
-#define IDLE_PROFILE(profile)                                       \
-    {profile ".allow", LIST, AT(idle), 0, 0, NULL, NULL},           \
-        {profile ".deny", LIST, AT(idle), 0, 0, NULL, NULL},        \
-        {profile ".rateLimit", OBJECT, AT(idle), 0, 0, NULL, NULL}, \
-    {                                                               \
-        profile ".quota", OBJECT, AT(idle), 0, 0, NULL, NULL        \
+#define IDLE_PROFILE(profile)                                   \
+    {profile ".rateLimit", OBJECT, AT(idle), 0, 0, NULL, NULL}, \
+    {                                                           \
+        profile ".quota", OBJECT, AT(idle), 0, 0, NULL, NULL    \
     }
 
 static const struct key keys[] = {
@@ -58,9 +57,17 @@ static const struct key keys[] = {
      "rows that one search call may return"},
     {"mcp.application.searchScanRows", COUNT, AT(search_scan_rows), 1, 1000000000, "100000",
      "rows that one search may look at"},
+    {"mcp.application.allow", LIST, AT(idle), 0, 0, NULL, NULL},
+    {"mcp.application.deny", LIST, AT(idle), 0, 0, NULL, NULL},
     IDLE_PROFILE("mcp.application"),
-    {"mcp.operations.mountPath", PATH, AT(idle), 0, 0, NULL, NULL},
-    {"mcp.operations.maxTools", COUNT, AT(idle), 1, 10000, NULL, NULL},
+    {"mcp.operations.mountPath", PATH, AT(operations_path), 0, 0, "/mcp/operations",
+     "path of the endpoint to manage the database by"},
+    {"mcp.operations.maxTools", COUNT, AT(operations_tools), 1, 10000, "200",
+     "tools of a page of its tools/list"},
+    {"mcp.operations.allow", LIST, AT(operations_allow), 0, 0, OPERATIONS_ALLOW,
+     "operations that may be called; * stands for any characters"},
+    {"mcp.operations.deny", LIST, AT(operations_deny), 0, 0, NULL,
+     "operations that may not be, even if they are allowed"},
     IDLE_PROFILE("mcp.operations"),
     {"mcp.serverRequest.timeoutMs", COUNT, AT(idle), 1, DAY_S * 1000, NULL, NULL},
     {"mcp.subscriptions.coalesceMs", COUNT, AT(idle), 0, DAY_S * 1000, NULL, NULL},
@@ -397,7 +404,7 @@ void config_init(struct config *config)
             continue;
         if (keys[i].kind == TEXT || keys[i].kind == PATH)
             *(const char **)target(&s) = keys[i].standard;
-        else if (keys[i].standard)
+        else if (keys[i].standard && keys[i].kind != LIST) /* an absent list is its default */
             set_from_text(&s, str_of(keys[i].standard));
     }
 }

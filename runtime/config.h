@@ -36,6 +36,9 @@ struct config {
     bool allow_client_delete;
     const char *mount_path;
     uint32_t max_tools;
+    const char *operations_path;
+    uint32_t operations_tools;
+    struct config_list operations_allow, operations_deny; /* v NULL: not given */
     uint32_t search_max, search_scan_rows;
     union {
         uint32_t count;

@@ -4,10 +4,10 @@
 #include "core/revision.h"
 #include "generated/methods.h"
 
-/* Tables and components are the application's. */
+/* The operations have no tables to be subscribed to, no prompts. */
 static const uint32_t allowed[2] = {
     [PROFILE_APPLICATION] = UINT32_MAX,
-    [PROFILE_OPERATIONS] = MCP_SERVER_RESOURCES,
+    [PROFILE_OPERATIONS] = MCP_SERVER_TOOLS | MCP_SERVER_RESOURCES,
 };
 
 bool capability_is_offered(enum call_profile profile, uint32_t gates)

@@ -125,7 +125,7 @@ static int make(struct core *core, struct store_view *view, uint64_t version, st
     if (err == 0)
         err = name_all(c);
     if (err == 0)
-        err = catalog_make_entries(c, &limits);
+        err = catalog_make_entries(c, &limits, &core->config);
     if (err < 0) {
         catalog_unref(c);
         return err;
@@ -197,6 +197,15 @@ const struct catalog_tool *catalog_find_tool(const struct catalog *catalog, stru
     if (!catalog->n_tools)
         return NULL;
     return bsearch(&name, catalog->tools, catalog->n_tools, sizeof *catalog->tools, compare_tool);
+}
+
+const struct catalog_operation *catalog_find_operation(const struct catalog *catalog,
+                                                       struct str name)
+{
+    for (uint32_t i = 0; i < catalog->n_operations; i++)
+        if (str_eq(str_of(catalog->operations[i].operation->name), name))
+            return &catalog->operations[i];
+    return NULL;
 }
 
 /* The first entry whose name sorts behind `after`. */

@@ -10,6 +10,7 @@
 #define TENON_CORE_CATALOG_H
 
 #include "core/call.h"
+#include "core/operations.h"
 #include "core/revision.h"
 #include "core/table_tools.h"
 #include "generated/methods.h"
@@ -33,6 +34,11 @@ struct catalog_tool {
     const struct json_schema *input;
 };
 
+struct catalog_operation {
+    const struct operation *operation;
+    const struct json_schema *input;
+};
+
 struct catalog {
     uint32_t refs;
     uint64_t version;
@@ -41,6 +47,8 @@ struct catalog {
     uint32_t n_tables;
     struct catalog_tool *tools; /* by name */
     uint32_t n_tools;
+    struct catalog_operation *operations; /* those that are allowed */
+    uint32_t n_operations;
     struct catalog_list lists[2][CATALOG_KINDS]; /* per enum call_profile */
 };
 
@@ -51,6 +59,8 @@ void catalog_unref(struct catalog *catalog); /* NULL is fine */
 const struct table *catalog_find_table(const struct catalog *catalog, struct str database,
                                        struct str name);
 const struct catalog_tool *catalog_find_tool(const struct catalog *catalog, struct str name);
+const struct catalog_operation *catalog_find_operation(const struct catalog *catalog,
+                                                       struct str name);
 
 /* Appends the entries behind `after` (STR_NONE: from the first), at most `size` and LIST_BYTES_MAX,
  * with commas.  * Returns the name of the last one if more follow, else STR_NONE. */
@@ -59,6 +69,7 @@ struct str catalog_write_page(const struct catalog *catalog, enum call_profile p
                               struct buf *out);
 
 /* catalog_entries.c: makes the lists from the tables. */
-int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits);
+int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits,
+                         const struct core_config *config);
 
 #endif

@@ -15,6 +15,7 @@
 struct making {
     struct catalog *catalog;
     const struct search_limits *limits;
+    const struct core_config *config;
 };
 
 /* ---- Adding entries ------------------------------------------------------------------------- */
@@ -162,6 +163,48 @@ static int make_tools(struct making *m)
     return err;
 }
 
+/* ---- Operations ------------------------------------------------------------------------------ */
+
+static int add_operation(struct making *m, const struct operation *o)
+{
+    struct catalog *c = m->catalog;
+    struct mcp_tool tool = {0};
+    struct mcp_tool_annotations annotations = {0};
+    MCP_SET(&annotations, read_only_hint, o->read_only);
+    MCP_SET(&annotations, destructive_hint, o->destructive);
+    MCP_SET(&annotations, idempotent_hint, o->idempotent);
+    MCP_SET(&annotations, open_world_hint, false);
+    MCP_SET(&tool, name, str_of(o->name));
+    MCP_SET(&tool, title, str_of(o->title));
+    MCP_SET(&tool, description, str_of(o->description));
+    MCP_SET(&tool, input_schema, str_of(o->input));
+    MCP_SET(&tool, output_schema, str_of(o->output));
+    MCP_SET(&tool, annotations, &annotations);
+    struct catalog_operation *entry = &c->operations[c->n_operations++];
+    entry->operation = o;
+    int err = compile_input(c, &tool, &entry->input);
+    return err < 0 ? err
+                   : add_entry(c, &c->lists[PROFILE_OPERATIONS][CATALOG_TOOLS], tool.name,
+                               MCP_DEFINITION_TOOL, &tool);
+}
+
+static int make_operations(struct making *m)
+{
+    struct catalog *c = m->catalog;
+    const struct operation *o;
+    uint32_t n = 0;
+    while (operation_at(n))
+        n++;
+    int err = reserve(c, &c->lists[PROFILE_OPERATIONS][CATALOG_TOOLS], n);
+    c->operations = arena_array(&c->arena, n, sizeof *c->operations);
+    if (!c->operations)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; err == 0 && (o = operation_at(i)); i++)
+        if (operation_is_allowed(m->config, o))
+            err = add_operation(m, o);
+    return err;
+}
+
 /* ---- Resources ------------------------------------------------------------------------------ */
 
 static void fill_resource(struct mcp_resource *r, struct str uri, struct str name, struct str title,
@@ -295,10 +338,13 @@ static int make_templates(struct making *m)
     return err;
 }
 
-int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits)
+int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits,
+                         const struct core_config *config)
 {
-    struct making m = {catalog, limits};
+    struct making m = {catalog, limits, config};
     int err = make_tools(&m);
+    if (err == 0)
+        err = make_operations(&m);
     if (err == 0)
         err = make_resources(&m);
     if (err == 0)

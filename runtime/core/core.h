@@ -9,6 +9,12 @@
 
 struct core;
 
+/* Names in which * stands for any characters. */
+struct name_globs {
+    const struct str *v;
+    uint32_t n;
+};
+
 /* What the config file and flags decide (config.h fills it). Strings outlive the core. */
 struct core_config {
     int64_t session_idle_ms;
@@ -18,6 +24,7 @@ struct core_config {
     uint32_t search_page, search_max;
     uint32_t search_scan_rows; /* 0: SEARCH_SCAN_ROWS */
     bool profile_enabled[2];
+    struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
 };
 
 /* The store and the loop must outlive the core. */

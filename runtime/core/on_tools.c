@@ -144,16 +144,20 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
     int err = catalog_use(call);
     if (err < 0)
         return err;
-    const struct catalog_tool *tool = call->in.profile == PROFILE_APPLICATION
-                                          ? catalog_find_tool(call->catalog, params->name)
-                                          : NULL;
-    if (!tool)
+    bool manages = call->in.profile == PROFILE_OPERATIONS;
+    const struct catalog_tool *tool =
+        manages ? NULL : catalog_find_tool(call->catalog, params->name);
+    const struct catalog_operation *operation =
+        manages ? catalog_find_operation(call->catalog, params->name) : NULL;
+    if (!tool && !operation)
         return explain_unknown(call, params->name);
     err = open_arguments(call, params->arguments, &args);
     if (err < 0)
         return err;
-    err = json_schema_check(tool->input, args, &faults);
+    err = json_schema_check(tool ? tool->input : operation->input, args, &faults);
     if (err == ERR_PARAMS || err == ERR_LIMIT)
         return refuse(call, &faults);
-    return err < 0 ? err : table_run(call, tool, args);
+    if (err < 0)
+        return err;
+    return tool ? table_run(call, tool, args) : operation_run(call, operation->operation, args);
 }

@@ -1,0 +1,109 @@
+/* core/operations.c - the list of operations, and who may call which. */
+#include "core/operations.h"
+
+#include "base/err.h"
+#include "core/table_run.h"
+
+#define NO_INPUT "{\"type\":\"object\",\"additionalProperties\":false}"
+#define TABLE_MEMBERS                                                     \
+    "\"database\":{\"type\":\"string\"},\"table\":{\"type\":\"string\"}," \
+    "\"rows\":{\"type\":\"integer\",\"minimum\":0}"
+
+/* By name. */
+static const struct operation operations[] = {
+    {"describe_all", "Describe all tables", "Every table with its number of rows.", NO_INPUT,
+     "{\"type\":\"object\",\"properties\":{\"tables\":{\"type\":\"array\",\"items\":{\"type\":"
+     "\"object\",\"properties\":{" TABLE_MEMBERS ",\"title\":{\"type\":\"string\"},"
+     "\"description\":{\"type\":\"string\"}},\"required\":[\"database\",\"table\",\"rows\"],"
+     "\"additionalProperties\":false}}},\"required\":[\"tables\"],\"additionalProperties\":false}",
+     true, false, true, operation_describe_all},
+    {"describe_table", "Describe a table", "A table's definition and its number of rows.",
+     "{\"type\":\"object\",\"properties\":{\"database\":{\"type\":\"string\"},\"table\":{\"type\":"
+     "\"string\"}},\"required\":[\"database\",\"table\"],\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{" TABLE_MEMBERS ",\"primaryKey\":{\"type\":\"string\"},"
+     "\"schema\":{\"type\":\"object\"}},\"required\":[\"database\",\"table\",\"rows\","
+     "\"primaryKey\",\"schema\"],\"additionalProperties\":false}",
+     true, false, true, operation_describe_table},
+    {"read_log", "Read the log", "The server's last log lines, newest first.",
+     "{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":\"integer\",\"minimum\":1,"
+     "\"maximum\":512},\"level\":{\"enum\":[\"debug\",\"info\",\"warning\",\"error\"]}},"
+     "\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{\"lines\":{\"type\":\"array\",\"items\":{\"type\":"
+     "\"string\"}}},\"required\":[\"lines\"],\"additionalProperties\":false}",
+     true, false, false, operation_read_log},
+    {"system_information", "System information", "Version, tables and sessions of the server.",
+     NO_INPUT,
+     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"version\":{\"type\":"
+     "\"string\"},\"tables\":{\"type\":\"integer\",\"minimum\":0},\"sessions\":{\"type\":"
+     "\"integer\",\"minimum\":0}},\"required\":[\"name\",\"version\",\"tables\",\"sessions\"],"
+     "\"additionalProperties\":false}",
+     true, false, false, operation_system_information},
+};
+#define N_OPERATIONS (sizeof operations / sizeof *operations)
+
+const struct operation *operation_at(uint32_t i)
+{
+    return i < N_OPERATIONS ? &operations[i] : NULL;
+}
+
+/* On a misfit the last star takes one character more: no recursion, at most n * m steps. */
+bool operation_glob(struct str pattern, struct str name)
+{
+    uint32_t p = 0, n = 0, star = UINT32_MAX, taken = 0;
+    while (n < name.n) {
+        if (p < pattern.n && pattern.p[p] == '*') {
+            star = p++;
+            taken = n;
+        } else if (p < pattern.n && pattern.p[p] == name.p[n]) {
+            p++;
+            n++;
+        } else if (star != UINT32_MAX) {
+            p = star + 1;
+            n = ++taken;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.n && pattern.p[p] == '*')
+        p++;
+    return p == pattern.n;
+}
+
+static bool is_in(const struct name_globs *globs, struct str name)
+{
+    for (uint32_t i = 0; i < globs->n; i++)
+        if (operation_glob(globs->v[i], name))
+            return true;
+    return false;
+}
+
+static bool is_allowed_by_default(struct str name)
+{
+    for (struct str rest = STR(OPERATIONS_ALLOW); rest.p;)
+        if (operation_glob(str_trim(str_cut(&rest, ',')), name))
+            return true;
+    return false;
+}
+
+bool operation_is_allowed(const struct core_config *config, const struct operation *operation)
+{
+    struct str name = str_of(operation->name);
+    bool allowed = config->operations_allow.v ? is_in(&config->operations_allow, name)
+                                              : is_allowed_by_default(name);
+    return allowed && !is_in(&config->operations_deny, name);
+}
+
+int operation_run(struct call *call, const struct operation *operation,
+                  const struct tape_node *args)
+{
+    struct buf out = {0};
+    int err = operation->run(call, args, &out);
+    if (err == 0 && out.failed)
+        err = ERR_NO_MEMORY;
+    if (err == 0)
+        tool_succeed(call, buf_str(&out));
+    else if (err == ERR_ABSENT)
+        tool_fail(call, STR("There is no such table"));
+    buf_done(&out);
+    return err == 0 || err == ERR_ABSENT ? CALL_LATER : err;
+}

@@ -1,0 +1,43 @@
+/* core/operations.h - the tools of the operations profile: what manages the database.
+ *
+ * One static list says for each its name, texts, schemas, hints and function. Which of them exist
+ * for a client is decided by two lists of globs of the config: what is not allowed is neither
+ * listed nor known.
+ */
+#ifndef TENON_CORE_OPERATIONS_H
+#define TENON_CORE_OPERATIONS_H
+
+#include "core/call.h"
+#include "core/core.h"
+
+/* What is allowed if the config says nothing: what only reads. */
+#define OPERATIONS_ALLOW "describe_*, list_*, explain_*, get_job, read_log, system_information"
+
+/* Appends the result, one JSON object. 0; CALL_LATER: it answers by itself; ERR_ABSENT, explained
+ * by operation_refuse: a result that says so; any other error fails the request. */
+typedef int (*operation_fn)(struct call *call, const struct tape_node *args, struct buf *out);
+
+struct operation {
+    const char *name, *title, *description;
+    const char *input, *output; /* JSON Schema */
+    bool read_only, destructive, idempotent;
+    operation_fn run;
+};
+
+/* The i-th by name; NULL behind the last. */
+const struct operation *operation_at(uint32_t i);
+bool operation_is_allowed(const struct core_config *config, const struct operation *operation);
+/* Arguments have passed the input schema. As a generated handler. */
+int operation_run(struct call *call, const struct operation *operation,
+                  const struct tape_node *args);
+
+/* Does the name fit the pattern, in which * stands for any characters? */
+bool operation_glob(struct str pattern, struct str name);
+
+/* operations_show.c */
+int operation_describe_all(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_describe_table(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_read_log(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_system_information(struct call *call, const struct tape_node *args, struct buf *out);
+
+#endif
