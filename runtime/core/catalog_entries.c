@@ -235,6 +235,14 @@ static int add_about(struct making *m, enum call_profile profile)
     return add_resource(m, profile, &r);
 }
 
+static int add_operations(struct making *m)
+{
+    struct mcp_resource r = {0};
+    fill_resource(&r, STR(URI_OPERATIONS), STR("operations"), STR("Operations"),
+                  STR("Names of the operations that may be called."));
+    return add_resource(m, PROFILE_OPERATIONS, &r);
+}
+
 static struct str title_of(const struct table *table)
 {
     return table->title.p ? table->title : table->name;
@@ -293,11 +301,13 @@ static int make_resources(struct making *m)
     struct catalog_list *operations = &c->lists[PROFILE_OPERATIONS][CATALOG_RESOURCES];
     int err = reserve(c, application, 2 * (size_t)c->n_tables + 1);
     if (err == 0)
-        err = reserve(c, operations, 1);
+        err = reserve(c, operations, 2);
     if (err == 0)
         err = add_about(m, PROFILE_APPLICATION);
     if (err == 0)
         err = add_about(m, PROFILE_OPERATIONS);
+    if (err == 0)
+        err = add_operations(m);
     for (uint32_t i = 0; err == 0 && i < c->n_tables; i++) {
         err = add_table(m, &c->tables[i]);
         if (err == 0)

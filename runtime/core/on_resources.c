@@ -1,6 +1,7 @@
 /* core/on_resources.c - resources/list, resources/read, resources/templates/list.
  *
  *   tenon://about                        this server
+ *   tenon://operations                   names of the operations that may be called
  *   tenon://schema/{database}/{table}    how a table's rows look
  *   db://{database}/{table}              the first page of a table's rows
  *   db://{database}/{table}/{id}         one row
@@ -106,6 +107,20 @@ static int read_about(struct reading *r)
     return answer(r, &text);
 }
 
+static int read_operations(struct reading *r)
+{
+    const struct catalog *c = r->call->catalog;
+    struct buf text = {0};
+    buf_add_lit(&text, "{\"operations\":[");
+    for (uint32_t i = 0; i < c->n_operations; i++) {
+        if (i)
+            buf_add_char(&text, ',');
+        json_write_str(&text, str_of(c->operations[i].operation->name));
+    }
+    buf_add_lit(&text, "]}");
+    return answer(r, &text);
+}
+
 static void write_member(struct buf *out, const char *name, struct str value)
 {
     if (!value.p)
@@ -204,16 +219,18 @@ static int (*const readers[RESOURCE_KINDS])(struct reading *r) = {
     [RESOURCE_TABLE] = read_table,
     [RESOURCE_ROW] = read_row,
     [RESOURCE_SCHEMA] = read_schema,
+    [RESOURCE_OPERATIONS] = read_operations,
 };
 
 static int find_table(struct reading *r)
 {
     if (r->parts.kind == RESOURCE_ABOUT)
         return 0;
-    if (r->call->in.profile != PROFILE_APPLICATION)
+    bool manages = r->call->in.profile == PROFILE_OPERATIONS;
+    if (manages != (r->parts.kind == RESOURCE_OPERATIONS))
         return ERR_ABSENT;
     int err = catalog_use(r->call);
-    if (err < 0)
+    if (err < 0 || manages)
         return err;
     r->table = catalog_find_table(r->call->catalog, r->parts.database, r->parts.table);
     return r->table ? 0 : ERR_ABSENT;

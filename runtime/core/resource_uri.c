@@ -10,10 +10,9 @@ static const struct {
     enum resource_kind kind;
     const char *text;
 } kinds[RESOURCE_KINDS] = {
-    {RESOURCE_ABOUT, URI_ABOUT},
-    {RESOURCE_ROW, URI_ROW},
-    {RESOURCE_TABLE, URI_TABLE},
-    {RESOURCE_SCHEMA, URI_SCHEMA},
+    {RESOURCE_ABOUT, URI_ABOUT},           {RESOURCE_ROW, URI_ROW},
+    {RESOURCE_TABLE, URI_TABLE},           {RESOURCE_SCHEMA, URI_SCHEMA},
+    {RESOURCE_OPERATIONS, URI_OPERATIONS},
 };
 
 static struct str value_at(const struct template *t, const struct template_value *values,

@@ -5,16 +5,18 @@
 
 #include "base/arena.h"
 
-#define URI_ABOUT  "tenon://about"
-#define URI_TABLE  "db://{database}/{table}"
-#define URI_ROW    "db://{database}/{table}/{id}"
-#define URI_SCHEMA "tenon://schema/{database}/{table}"
+#define URI_ABOUT      "tenon://about"
+#define URI_OPERATIONS "tenon://operations"
+#define URI_TABLE      "db://{database}/{table}"
+#define URI_ROW        "db://{database}/{table}/{id}"
+#define URI_SCHEMA     "tenon://schema/{database}/{table}"
 
 enum resource_kind {
     RESOURCE_ABOUT,
     RESOURCE_TABLE,
     RESOURCE_ROW,
     RESOURCE_SCHEMA,
+    RESOURCE_OPERATIONS,
     RESOURCE_KINDS,
 };
 

@@ -377,7 +377,8 @@ static void a_session_of_one_profile_is_unknown_to_the_other(void **state)
     bench_connect(*state, "2025-06-18");
     ask(*state, 200, PING, PONG);
     ask_method(*state, "tools/list", "", "{\"tools\":[{\"name\":\"describe_all\"},\"...\"]}");
-    ask_method(*state, "resources/list", "", "{\"resources\":[{\"uri\":\"tenon://about\"}]}");
+    ask_method(*state, "resources/list", "",
+               "{\"resources\":[{\"uri\":\"tenon://about\"},{\"uri\":\"tenon://operations\"}]}");
 }
 
 static void a_profile_that_is_off_has_no_endpoint(void **state)

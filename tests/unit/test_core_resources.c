@@ -310,9 +310,12 @@ static void the_operations_profile_shows_no_tables(void **state)
 {
     bench.profile = PROFILE_OPERATIONS;
     bench_connect(*state, "2025-06-18");
-    ask_method(*state, "resources/list", "", "{\"resources\":[{\"uri\":\"tenon://about\"}]}");
+    ask_method(*state, "resources/list", "",
+               "{\"resources\":[{\"uri\":\"tenon://about\"},{\"uri\":\"tenon://operations\"}]}");
     ask_method(*state, "resources/templates/list", "", "{\"resourceTemplates\":[]}");
     read_uri(*state, "db://shop/book/1", "!{\"code\":-32002}");
+    read_uri(*state, "tenon://operations", "{\"contents\":[\"*\"]}");
+    assert_non_null(strstr(bench.body.p, "describe_table"));
     read_uri(*state, "tenon://about", "{\"contents\":[\"*\"]}");
     assert_non_null(strstr(bench.body.p, "\\\"profile\\\":\\\"operations\\\""));
 }
