@@ -38,9 +38,6 @@ no_test=(
 
 # NAME  what is still to be written: told at every run
 owed=(
-    "INDEX_PARTS_MAX            an index of more parts is refused (store/index.c)"
-    "JOB_KEEP_MS                a job that has not changed for so long is forgotten (store/jobs.c)"
-    "JOB_ID_BYTES               a longer id is refused (store/jobs.c)"
 )
 
 limits() { sed -nE 's/^#define ([A-Z][A-Z0-9_]*) +[^ ].*/\1/p' "${1:-runtime/base/limits.h}"; }
@@ -96,5 +93,5 @@ ok "limits: no row of this file is stale" eval '! stale | grep .'
 ok "limits: every limit is used" unused
 printf '#define FORGOTTEN_MAX 5 /* x */\n' >"$tmp/limits.h"
 has "$(untested "$tmp/limits.h" tests)" "FORGOTTEN_MAX: no test names it" "limits: one without a test is seen"
-printf '# no test yet: %s\n' "${owed[@]}"
+[ ${#owed[@]} -eq 0 ] || printf '# no test yet: %s\n' "${owed[@]}"
 plan

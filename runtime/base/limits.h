@@ -76,6 +76,7 @@
 #define ARGUMENT_NODES_MAX (256u << 10) /* of a tool call; they fit an arena beside any body */
 #define TXN_ROWS_MAX       1000         /* rows of one write transaction */
 #define TXN_MS_MAX         50
+#define RECHECK_LOG_MAX    50000 /* of all tables, gone through when one changes under writes */
 #define WRITES_WAITING_MAX 10000 /* lists in the queue of a writer; the next is refused */
 #define WRITE_WAIT_MS                                                                            \
     12000                      /* for another process's transaction; a worker that stands in one \
@@ -85,7 +86,9 @@
 #define TABLE_INDEXES_MAX 16
 #define INDEX_ENTRY_BYTES 507 /* of an index key and the key of its row (LMDB: 511 with an id) */
 #define CHANGE_LOG_KEEP   1000000u
-#define JOBS_KEEP         1000                 /* finished jobs that are remembered */
+#define JOBS_KEEP         1000  /* beyond, those at rest for JOB_REST_MS are forgotten */
+#define JOBS_MAX          10000 /* that stand in the store; a new one is refused beyond */
+#define JOB_REST_MS       (10ll * 60 * 1000)   /* one that runs changes more often */
 #define JOB_KEEP_MS       (7ll * 86400 * 1000) /* since their last change */
 #define JOB_ID_BYTES      64
 

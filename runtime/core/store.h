@@ -230,7 +230,8 @@ int store_scan_sessions(struct store_view *view, struct str after_id, store_sess
 
 /* What a long operation has come to. The keeper forgets those that have not changed for JOB_KEEP_MS
  * and, beyond JOBS_KEEP, those whose ids sort first: so an id begins with the time of its making,
- * like that of a session. */
+ * like that of a session. Never one that changed within JOB_REST_MS; so a new one beyond JOBS_MAX
+ * is refused, ERR_LIMIT. */
 struct store_job {
     struct str id;      /* at most JOB_ID_BYTES */
     struct str record;  /* JSON of core's own */
@@ -280,8 +281,8 @@ struct store_op {
     /* PUT_TABLE of a table that is there: each of its rows that was written after since_seq is
      * shown to check_row inside the transaction (on the writer's thread; where others were in the
      * same group, perhaps twice), and what it returns stops the operation. More than TXN_ROWS_MAX
-     * changes since then, of whatever table, or so many that the log forgot some: ERR_STALE, catch
-     * up and come again. NULL: no check. */
+     * changes of the table since then, more than RECHECK_LOG_MAX of all, or so many that the
+     * log forgot some: ERR_STALE, catch up and come again. NULL: no check. */
     uint64_t since_seq;
     store_row_fn check_row;
     void *check_ctx;

@@ -40,9 +40,9 @@ int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DA
     int err = meta_get(txn, META_FORMAT, &format);
     if (err)
         return err;
+    *ret_format = format;
     if (format == 0)
         return ERR_ABSENT;
-    *ret_format = format;
     if (format != STORE_FORMAT)
         return ERR_STORE_FORMAT;
     err = kv_get(txn, KV_META, META_ID, &id);
@@ -53,44 +53,61 @@ int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DA
     return err;
 }
 
-static int write_head(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN])
+/* Format 1 is what 2 is without its newer maps, which the engine made when it opened the file. */
+static int raise_format(struct kv_txn *txn, uint64_t *format, unsigned char ret_id[DATABASE_ID_LEN])
 {
-    struct kv_txn txn;
+    int err = meta_put(txn, META_FORMAT, STORE_FORMAT);
+    return err ? err : meta_check(txn, format, ret_id);
+}
+
+static int write_head(struct kv_txn *txn, bool id_is_known, unsigned char id[DATABASE_ID_LEN])
+{
     unsigned char found[DATABASE_ID_LEN];
     uint64_t format;
-    int err = kv_begin(env, true, &txn);
-    if (err)
-        return err;
-    err = meta_check(&txn, &format, found);
+    int err = meta_check(txn, &format, found);
+    if (err == ERR_STORE_FORMAT && format < STORE_FORMAT)
+        err = raise_format(txn, &format, found);
     if (!err && !id_is_known) {
-        memcpy(id, found, sizeof found); /* somebody was faster */
-        kv_end(&txn);
+        memcpy(id, found, sizeof found);
         return 0;
     }
     if (err == ERR_ABSENT)
-        err = meta_put(&txn, META_FORMAT, STORE_FORMAT);
+        err = meta_put(txn, META_FORMAT, STORE_FORMAT);
     if (!err && !id_is_known && getrandom(id, DATABASE_ID_LEN, 0) != DATABASE_ID_LEN)
         err = ERR_IO;
-    if (!err)
-        err = kv_put(&txn, KV_META, META_ID, (struct str){(char *)id, DATABASE_ID_LEN});
+    return err ? err : kv_put(txn, KV_META, META_ID, (struct str){(char *)id, DATABASE_ID_LEN});
+}
+
+static int save_head(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN])
+{
+    struct kv_txn txn;
+    int err = kv_begin(env, true, &txn);
+    if (err)
+        return err;
+    err = write_head(&txn, id_is_known, id);
     if (!err)
         return kv_commit(&txn);
     kv_end(&txn);
     return err;
 }
 
-int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN])
+int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN],
+                 uint64_t *ret_format)
 {
     struct kv_txn txn;
     unsigned char found[DATABASE_ID_LEN];
-    uint64_t format;
+    *ret_format = 0;
     int err = kv_begin(env, false, &txn);
     if (err)
         return err;
-    err = meta_check(&txn, &format, found);
+    err = meta_check(&txn, ret_format, found);
     kv_end(&txn);
+    if (err == ERR_STORE_FORMAT && *ret_format < STORE_FORMAT) {
+        err = save_head(env, id_is_known, id);
+        return err == ERR_STORE_READ_ONLY ? ERR_STORE_FORMAT : err;
+    }
     if (err == ERR_ABSENT || (!err && id_is_known && memcmp(id, found, sizeof found)))
-        return write_head(env, id_is_known, id);
+        return save_head(env, id_is_known, id);
     if (!err)
         memcpy(id, found, sizeof found);
     return err;

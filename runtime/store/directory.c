@@ -212,7 +212,8 @@ static int open_sys_file(struct opening *o)
     int err = kv_open_lmdb(&config, o->arena, env, o->why);
     if (err)
         return err;
-    err = meta_prepare(*env, true, o->id);
+    uint64_t format;
+    err = meta_prepare(*env, true, o->id, &format);
     if (err) {
         kv_close(*env);
         *env = NULL;
@@ -237,9 +238,10 @@ static int open_sys_locked(struct opening *o, bool alone)
 static int open_sys(struct opening *o)
 {
     if (o->config->read_only || o->config->volatile_sys) {
+        uint64_t format;
         int err = kv_open_memory(STORE_SYS, &o->store->envs[STORE_SYS]);
         if (!err)
-            err = meta_prepare(o->store->envs[STORE_SYS], true, o->id);
+            err = meta_prepare(o->store->envs[STORE_SYS], true, o->id, &format);
         return err ? explain(o, "", err, err_text(err)) : 0;
     }
     int fd;
@@ -256,6 +258,13 @@ static int open_sys(struct opening *o)
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
+static int explain_format(struct opening *o, uint64_t format)
+{
+    return explain(o, "data.mdb", ERR_STORE_FORMAT,
+                   format < STORE_FORMAT ? KV_OLDER_TEXT
+                                         : "written by a newer version of this program");
+}
+
 static int open_data(struct opening *o)
 {
     struct path path;
@@ -267,10 +276,16 @@ static int open_data(struct opening *o)
     int err = kv_open_lmdb(&config, o->arena, &o->store->envs[STORE_DATA], o->why);
     if (err)
         return err;
-    err = meta_prepare(o->store->envs[STORE_DATA], false, o->id);
+    uint64_t format;
+    err = meta_prepare(o->store->envs[STORE_DATA], false, o->id, &format);
     if (err == ERR_STORE_FORMAT)
-        return explain(o, "data.mdb", err, "written by a newer version of this program");
-    return err ? explain(o, "data.mdb", err, err_text(err)) : 0;
+        return explain_format(o, format);
+    if (err)
+        return explain(o, "data.mdb", err, err_text(err));
+    if (format && format < STORE_FORMAT)
+        log_info("%s: brought up to date; older versions of this program open it no more",
+                 path.text);
+    return 0;
 }
 
 static int make_directory(struct opening *o)

@@ -61,16 +61,20 @@ struct store *store_alloc(void);
 #define META_LOAD    STR("load")    /* 1: the entries in UNDO belong to an unfinished load */
 #define META_BUILD   STR("build")   /* table and id (u32 each) of the index that is being built */
 
-#define STORE_FORMAT    1
+#define STORE_FORMAT    2 /* 1: before there were indexes and jobs */
 #define DATABASE_ID_LEN 16
 
 int meta_get(struct kv_txn *txn, struct str name, uint64_t *ret); /* absent: 0 */
 int meta_put(struct kv_txn *txn, struct str name, uint64_t v);
-/* Checks the format and id of an environment. ERR_ABSENT: it is new. */
+/* Checks the format and id of an environment. ERR_ABSENT: it is new. ERR_STORE_FORMAT: of another
+ * version. */
 int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DATABASE_ID_LEN]);
 /* Checks, and makes what is missing: `id` is written if the environment is new or has another (then
- * of SYS), and set from what is there if `id_is_known` is false. */
-int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN]);
+ * of SYS), and set from what is there if `id_is_known` is false. An older format is brought up to
+ * date, unless the environment may only be read: ERR_STORE_FORMAT. *ret_format is what was there,
+ * 0: nothing. */
+int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE_ID_LEN],
+                 uint64_t *ret_format);
 
 /* ---- Write transactions --------------------------------------------------------------------- */
 

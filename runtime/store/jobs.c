@@ -8,8 +8,6 @@
 
 #include "base/err.h"
 
-#include <string.h>
-
 static bool is_id(struct str id)
 {
     return id.n > 0 && id.n <= JOB_ID_BYTES;
@@ -36,12 +34,21 @@ static int check_there(struct batch *b, struct store_op *op, bool *ret_there)
     return check_condition(op, !err, 0);
 }
 
+static int check_room(struct batch *b)
+{
+    uint64_t n;
+    int err = kv_count(&b->txn, KV_JOBS, &n);
+    return err ? err : n < JOBS_MAX ? 0 : ERR_LIMIT;
+}
+
 int job_put(struct batch *b, struct store_op *op)
 {
     bool there;
     if (op->job->record.n > ROW_BYTES_MAX)
         return ERR_LIMIT;
     int err = check_there(b, op, &there);
+    if (!err && !there)
+        err = check_room(b);
     if (err)
         return err;
     record_begin(&b->value, 2);
@@ -59,46 +66,42 @@ int job_delete(struct batch *b, struct store_op *op)
 
 /* ---- Keeper's work -------------------------------------------------------------------------- */
 
-struct oldest {
-    int64_t before_ms; /* not changed since then: to be forgotten */
-    uint64_t surplus;  /* so many of the first are, too */
-    uint32_t id_len;   /* what was found; 0: nothing */
-    char id[JOB_ID_BYTES];
+struct trim {
+    int64_t now_ms;
+    uint64_t surplus; /* so many may go that are only at rest */
+    uint32_t n, max;
+    struct str *ids;
+    struct arena *arena;
 };
 
 static int visit_old(void *ctx, struct str key, struct str value)
 {
-    struct oldest *o = ctx;
+    struct trim *t = ctx;
     int64_t changed_ms;
-    int err = record_first_int(value, &changed_ms);
-    if (!err && !is_id(key))
-        err = ERR_STORE_DAMAGED;
-    if (err || (!o->surplus && changed_ms >= o->before_ms))
+    int err = is_id(key) ? record_first_int(value, &changed_ms) : ERR_STORE_DAMAGED;
+    if (err)
         return err;
-    memcpy(o->id, key.p, key.n);
-    o->id_len = key.n;
-    return 1;
+    if (t->now_ms - changed_ms < (t->surplus ? JOB_REST_MS : JOB_KEEP_MS))
+        return 0;
+    t->surplus -= t->surplus > 0;
+    t->ids[t->n] = arena_str(t->arena, key);
+    return t->ids[t->n].p ? ++t->n == t->max : ERR_NO_MEMORY;
 }
 
+/* Nothing is removed while a scan goes on, so the ids are gathered first. */
 int jobs_trim(struct batch *b, uint32_t max)
 {
-    struct oldest o = {.before_ms = b->now_ms - JOB_KEEP_MS};
-    uint32_t n = 0;
-    for (; n < max; n++) {
-        uint64_t count;
-        int err = kv_count(&b->txn, KV_JOBS, &count);
-        o.surplus = !err && count > JOBS_KEEP ? count - JOBS_KEEP : 0;
-        o.id_len = 0;
-        if (!err)
-            err = kv_scan(&b->txn, KV_JOBS, STR(""), visit_old, &o);
-        if (err >= 0 && !o.id_len)
-            break;
-        if (err >= 0)
-            err = batch_remove(b, KV_JOBS, (struct str){o.id, o.id_len});
-        if (err < 0)
-            return err;
-    }
-    return (int)n;
+    uint64_t count;
+    struct trim t = {.now_ms = b->now_ms, .max = max, .arena = &b->scratch};
+    int err = kv_count(&b->txn, KV_JOBS, &count);
+    if (err || !count)
+        return err;
+    t.surplus = count > JOBS_KEEP ? count - JOBS_KEEP : 0;
+    t.ids = arena_array(&b->scratch, max, sizeof *t.ids);
+    err = t.ids ? kv_scan(&b->txn, KV_JOBS, STR(""), visit_old, &t) : ERR_NO_MEMORY;
+    for (uint32_t i = 0; err >= 0 && i < t.n; i++)
+        err = batch_remove(b, KV_JOBS, t.ids[i]);
+    return err < 0 ? err : (int)t.n;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */

@@ -110,6 +110,10 @@ struct kv_lmdb_config {
     bool sync; /* each commit is on disk before it returns */
     uint64_t map_bytes;
 };
+/* What to say of a file that would have to be changed to be read. */
+#define KV_OLDER_TEXT                                                                          \
+    "written by an older version of this program; open it for writing once, by a server or a " \
+    "command that writes, and it is brought up to date"
 /* `ret_why` as store_open_lmdb. */
 int kv_open_lmdb(const struct kv_lmdb_config *config, struct arena *arena, struct kv_env **ret,
                  struct str *ret_why);

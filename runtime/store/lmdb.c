@@ -540,7 +540,9 @@ static int prepare_maps(struct lmdb *l, const struct complaint *c)
     if (code != MDB_NOTFOUND)
         return code ? explain_open(c, code) : 0;
     bool older = has_meta(l);
-    if (!is_empty(l) && (!older || l->read_only))
+    if (older && l->read_only)
+        return complain(c, ERR_STORE_FORMAT, KV_OLDER_TEXT);
+    if (!older && !is_empty(l))
         return complain(c, ERR_STORE_FORMAT, "made by another program, or by another version");
     if (l->read_only)
         return complain(c, ERR_ABSENT, "there is no store yet");

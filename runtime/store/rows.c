@@ -282,6 +282,7 @@ struct recheck {
     struct kv_txn *txn;
     const struct store_op *op;
     uint32_t table;
+    uint32_t n; /* changes of the table */
     struct arena scratch;
 };
 
@@ -292,7 +293,11 @@ static int recheck_change(void *ctx, const struct store_change *change)
     struct row_key key;
     struct store_row row;
     struct str value;
-    if (change->table != r->table || change->kind != STORE_ROW_PUT)
+    if (change->table != r->table)
+        return 0;
+    if (++r->n > TXN_ROWS_MAX)
+        return ERR_STALE;
+    if (change->kind != STORE_ROW_PUT)
         return 0;
     arena_reset(&r->scratch);
     int err = row_key(r->table, change->key, &key);
@@ -312,7 +317,7 @@ int rows_recheck(struct batch *b, const struct store_op *op, uint32_t table)
     int err = change_log_floor(&b->txn, &floor);
     if (err)
         return err;
-    if (op->since_seq > b->seq || b->seq - op->since_seq > TXN_ROWS_MAX ||
+    if (op->since_seq > b->seq || b->seq - op->since_seq > RECHECK_LOG_MAX ||
         floor > op->since_seq + 1)
         return ERR_STALE;
     arena_init(&r.scratch, 0);

@@ -27,12 +27,13 @@ struct store *store_alloc(void)
 static int prepare_memory(struct store *store)
 {
     unsigned char id[DATABASE_ID_LEN];
+    uint64_t format;
     int err = kv_open_memory(STORE_DATA, &store->envs[STORE_DATA]);
     if (!err)
         err = kv_open_memory(STORE_SYS, &store->envs[STORE_SYS]);
     if (!err)
-        err = meta_prepare(store->envs[STORE_DATA], false, id);
-    return err ? err : meta_prepare(store->envs[STORE_SYS], true, id);
+        err = meta_prepare(store->envs[STORE_DATA], false, id, &format);
+    return err ? err : meta_prepare(store->envs[STORE_SYS], true, id, &format);
 }
 
 int store_open_memory(struct store **ret)

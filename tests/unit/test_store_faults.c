@@ -82,6 +82,23 @@ static void remove_map(const char *name)
     mdb_env_close(env);
 }
 
+static void set_format(struct store *store, enum store_space space, uint64_t format)
+{
+    struct kv_txn txn;
+    assert_int_equal(kv_begin(store->envs[space], true, &txn), 0);
+    assert_int_equal(meta_put(&txn, META_FORMAT, format), 0);
+    assert_int_equal(kv_commit(&txn), 0);
+}
+
+static uint64_t format_of(struct store *store, enum store_space space)
+{
+    uint64_t format = 99;
+    struct store_view *view = view_of(store, space);
+    assert_int_equal(meta_get(&view->txn, META_FORMAT, &format), 0);
+    store_view_close(view);
+    return format;
+}
+
 /* What was written before there were indexes. */
 static void a_file_without_the_newer_maps_is_brought_up_to_date(void **state)
 {
@@ -90,24 +107,20 @@ static void a_file_without_the_newer_maps_is_brought_up_to_date(void **state)
     struct store_index index = {.name = STR("by_n"), .unique = true, .parts = part, .n_parts = 1};
     struct store_index_build build = {0};
     make_store();
+    struct store *store = open_ok(NOSYNC);
+    set_format(store, STORE_DATA, 1);
+    store_close(store);
     remove_map("indexes");
     remove_map("entries");
     remove_map("dropped_idx");
-    expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "another version");
+    expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "older version");
     expect_intact();
-    struct store *store = open_ok(NOSYNC);
+    store = open_ok(NOSYNC);
+    assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
     assert_int_equal(store_create_index(store, TABLE, &index, &build), 0);
     assert_int_equal(put_n(store, TABLE, STR("new"), 299, STORE_ANY, NULL), ERR_EXISTS);
     store_close(store);
     expect_intact();
-}
-
-static void set_format(struct store *store, enum store_space space, uint64_t format)
-{
-    struct kv_txn txn;
-    assert_int_equal(kv_begin(store->envs[space], true, &txn), 0);
-    assert_int_equal(meta_put(&txn, META_FORMAT, format), 0);
-    assert_int_equal(kv_commit(&txn), 0);
 }
 
 static void a_newer_format_is_refused(void **state)
@@ -119,6 +132,27 @@ static void a_newer_format_is_refused(void **state)
     store_close(store);
     expect_refusal(NOSYNC, ERR_STORE_FORMAT, "newer version");
     expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "newer version");
+}
+
+static void an_older_format_is_raised_by_who_may_write(void **state)
+{
+    (void)state;
+    make_store();
+    struct store *store = open_ok(NOSYNC);
+    set_format(store, STORE_DATA, 1);
+    set_format(store, STORE_SYS, 1);
+    store_close(store);
+    expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "older version");
+    expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT,
+                   "open it for writing");
+    store = open_ok(NOSYNC);
+    assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
+    assert_int_equal(format_of(store, STORE_SYS), STORE_FORMAT);
+    assert_int_equal(count_sessions(store), 1); /* `sys` was not set aside for it */
+    store_close(store);
+    store = open_ok((struct store_config){.read_only = true});
+    assert_int_equal(scan_count(store, TABLE), 300);
+    store_close(store);
 }
 
 static void a_row_of_a_newer_format_is_said(void **state)
@@ -326,6 +360,7 @@ int main(void)
         CASE(another_kind_of_file_is_damaged),
         CASE(a_file_of_another_program_has_an_unknown_format),
         CASE(a_newer_format_is_refused),
+        CASE(an_older_format_is_raised_by_who_may_write),
         CASE(a_file_without_the_newer_maps_is_brought_up_to_date),
         CASE(a_row_of_a_newer_format_is_said),
         CASE(a_row_that_is_no_record_is_damaged),

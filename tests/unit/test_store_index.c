@@ -173,6 +173,36 @@ static void what_an_index_cannot_hold_is_refused(void **state)
     assert_int_equal(count_rows(f->store, ids.table), 2);
 }
 
+static int make_with(struct fixture *f, const struct store_index *with, uint32_t n)
+{
+    struct store_table table = {.database = STR("db"),
+                                .name = STR("limits"),
+                                .definition = STR("{}"),
+                                .indexes = with,
+                                .n_indexes = n};
+    struct store_op op = {
+        .kind = STORE_PUT_TABLE, .if_version = STORE_MISSING, .put_table = &table};
+    return write_list(f->store, STORE_DATA, &op, 1, NULL);
+}
+
+static void an_index_past_INDEX_PARTS_MAX_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct store_index_part parts[INDEX_PARTS_MAX + 1];
+    struct store_index_build build = {0};
+    struct store_index index = {
+        .name = STR("wide"), .parts = parts, .n_parts = INDEX_PARTS_MAX + 1};
+    for (uint32_t i = 0; i <= INDEX_PARTS_MAX; i++)
+        parts[i] = by_n[0];
+    assert_int_equal(make_with(f, &index, 1), ERR_LIMIT);
+    assert_int_equal(store_create_index(f->store, f->table, &index, &build), ERR_LIMIT);
+    index.n_parts = 0;
+    assert_int_equal(make_with(f, &index, 1), ERR_LIMIT);
+    index.n_parts = INDEX_PARTS_MAX;
+    assert_int_equal(make_with(f, &index, 1), 0);
+    assert_int_equal(store_create_index(f->store, f->table, &index, &build), 0);
+}
+
 static void nulls_do_not_collide(void **state)
 {
     struct fixture *f = *state;
@@ -270,6 +300,7 @@ static void random_writes_keep_entries_whole(void **state)
     X(a_place_goes_on_in_both_directions)          \
     X(a_unique_index_names_itself)                 \
     X(what_an_index_cannot_hold_is_refused)        \
+    X(an_index_past_INDEX_PARTS_MAX_is_refused)    \
     X(nulls_do_not_collide)                        \
     X(an_aborted_load_leaves_entries_as_they_were) \
     X(a_dropped_table_loses_its_entries)           \

@@ -1,5 +1,5 @@
 /* tests/unit/test_store_more_ops.c - contract of core/store.h, on both engines: versions of tables
- * at row writes, changing a table under running writes, scans backwards, jobs, lists of sessions.
+ * at row writes, changing a table under running writes, scans backwards, lists of sessions.
  */
 #include "store_contract.h"
 
@@ -79,6 +79,37 @@ static void altering_too_far_behind_is_stale(void **state)
     assert_int_equal(seen, 1); /* the row as it is now, not each of its versions */
 }
 
+/* `n` rows in lists of TXN_ROWS_MAX. */
+static void write_many(struct store *store, uint32_t table, uint32_t n)
+{
+    static struct store_op ops[TXN_ROWS_MAX];
+    struct sample s;
+    for (uint32_t i = 0; i < TXN_ROWS_MAX; i++)
+        ops[i] = row_op(table, STR("k"), sample_row(&s, 1, STR("")), STORE_ANY);
+    for (; n; n -= n < TXN_ROWS_MAX ? n : TXN_ROWS_MAX)
+        assert_int_equal(
+            write_list(store, STORE_DATA, ops, n < TXN_ROWS_MAX ? n : TXN_ROWS_MAX, NULL), 0);
+}
+
+/* Up to RECHECK_LOG_MAX: somewhere the write transaction has to end. */
+static void another_busy_table_does_not_hold_up_altering(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t seen, other = make_table(f->store, "other");
+    uint64_t since = last_seq(f->store);
+    put_n(f->store, f->table, STR("a"), 1, STORE_ANY, NULL);
+    write_many(f->store, other, RECHECK_LOG_MAX - 1);
+    put_n(f->store, other, STR("a"), 1, STORE_ANY, NULL);
+    assert_int_equal(alter(f, since, &seen), ERR_STALE);
+    assert_int_equal(alter(f, since + 1, &seen), 0);
+    assert_int_equal(seen, 0);
+    since = last_seq(f->store);
+    write_many(f->store, other, TXN_ROWS_MAX);
+    write_many(f->store, f->table, TXN_ROWS_MAX);
+    assert_int_equal(alter(f, since, &seen), 0);
+    assert_int_equal(seen, 1);
+}
+
 struct keys {
     char text[64];
 };
@@ -114,55 +145,6 @@ static void rows_are_read_backwards(void **state)
     is_read(f, (struct store_range){.from = STR("e")}, "");
 }
 
-static int write_job(struct store *store, enum store_op_kind kind, struct str id,
-                     uint64_t if_version)
-{
-    struct store_job job = {.id = id, .record = STR("{\"state\":\"done\"}")};
-    struct store_op op = {.kind = kind, .if_version = if_version, .job = &job};
-    return write_list(store, STORE_SYS, &op, 1, NULL);
-}
-
-static int count_job(void *ctx, const struct store_job *job)
-{
-    assert_true(str_eq(job->record, STR("{\"state\":\"done\"}")));
-    ++*(uint32_t *)ctx;
-    return 0;
-}
-
-static uint32_t count_jobs(struct store *store)
-{
-    uint32_t n = 0;
-    struct store_view *view = view_of(store, STORE_SYS);
-    assert_int_equal(store_scan_jobs(view, count_job, &n), 0);
-    store_view_close(view);
-    return n;
-}
-
-static void jobs_are_kept_and_the_first_go(void **state)
-{
-    struct fixture *f = *state;
-    struct store_job job;
-    struct arena arena;
-    assert_int_equal(write_job(f->store, STORE_PUT_JOB, STR(""), STORE_ANY), ERR_LIMIT);
-    assert_int_equal(write_job(f->store, STORE_DELETE_JOB, STR("x"), STORE_PRESENT), ERR_ABSENT);
-    for (int i = 0; i < JOBS_KEEP + 3; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%08d", i);
-        assert_int_equal(write_job(f->store, STORE_PUT_JOB, str_of(id), STORE_MISSING), 0);
-    }
-    assert_int_equal(write_job(f->store, STORE_PUT_JOB, STR("00000007"), STORE_MISSING),
-                     ERR_EXISTS);
-    assert_int_equal(store_maintain(f->store), 0);
-    assert_int_equal(count_jobs(f->store), JOBS_KEEP);
-    arena_init(&arena, 0);
-    struct store_view *view = view_of(f->store, STORE_SYS);
-    assert_int_equal(store_get_job(view, STR("00000002"), &arena, &job), ERR_ABSENT);
-    assert_int_equal(store_get_job(view, STR("00000003"), &arena, &job), 0);
-    assert_true(str_eq(job.record, STR("{\"state\":\"done\"}")) && job.changed_ms > 0);
-    store_view_close(view);
-    arena_done(&arena);
-}
-
 static int note_session(void *ctx, const struct store_session *session)
 {
     strncat(((struct keys *)ctx)->text, session->id.p, session->id.n);
@@ -186,12 +168,12 @@ static void sessions_are_listed_behind_an_id(void **state)
     assert_string_equal(keys.text, "abcbc");
 }
 
-#define CASES(X)                                \
-    X(a_row_checked_by_an_older_table_is_stale) \
-    X(altering_checks_rows_written_since)       \
-    X(altering_too_far_behind_is_stale)         \
-    X(rows_are_read_backwards)                  \
-    X(jobs_are_kept_and_the_first_go)           \
+#define CASES(X)                                    \
+    X(a_row_checked_by_an_older_table_is_stale)     \
+    X(altering_checks_rows_written_since)           \
+    X(altering_too_far_behind_is_stale)             \
+    X(another_busy_table_does_not_hold_up_altering) \
+    X(rows_are_read_backwards)                      \
     X(sessions_are_listed_behind_an_id)
 
 int main(void)

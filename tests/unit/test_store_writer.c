@@ -221,12 +221,54 @@ static void a_transaction_ends_after_TXN_MS_MAX(void **state)
     assert_int_equal(t.n, 200 / TXN_MS_MAX);
 }
 
+static uint32_t make_indexed_table(struct store *store)
+{
+    static const struct store_index_part part = {STR_INIT("n"), KEY_INTEGER, false};
+    static const struct store_index by_n = {.name = STR_INIT("by_n"), .parts = &part, .n_parts = 1};
+    struct store_table table = {.database = STR("db"),
+                                .name = STR("indexed"),
+                                .definition = STR("{}"),
+                                .indexes = &by_n,
+                                .n_indexes = 1};
+    struct store_op op = {.kind = STORE_PUT_TABLE, .if_version = STORE_ANY, .put_table = &table};
+    assert_int_equal(write_list(store, STORE_DATA, &op, 1, NULL), 0);
+    return op.ret_table;
+}
+
+/* The clock goes on with each list, so that a second transaction would have another time. */
+static void a_row_that_an_index_cannot_hold_does_not_fail_its_group(void **state)
+{
+    struct fixture *f = *state;
+    struct batch holder;
+    struct transactions t = {0};
+    uint32_t table = make_indexed_table(f->store);
+    struct list *lists = make_lists(20, table);
+    lists[5].sample.nodes[2] = (struct tape_node){.kind = TAPE_STR, .n = 1, .v.s = "x"};
+    store_attach(f->store, &loop);
+    assert_int_equal(batch_begin(f->store, STORE_DATA, &holder), 0);
+    submit_lists(f, lists, 20);
+    hand_step_ms = 1;
+    batch_abort(&holder);
+    run_until_done(lists, 20);
+    hand_step_ms = 0;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(lists[i].waited.err, i == 5 ? ERR_PARAMS : 0);
+    assert_true(lists[5].op.ret_index > 0);
+    struct store_view *view = view_of(f->store, STORE_DATA);
+    assert_int_equal(store_scan_rows(view, table, NULL, count_transaction, &t), 0);
+    store_view_close(view);
+    assert_int_equal(t.n, 1);
+    assert_int_equal(t.most_rows, 19);
+    free(lists);
+}
+
 #define CASES(X)                                          \
     X(writes_past_WRITES_WAITING_MAX_are_refused_at_once) \
     X(a_write_that_waits_for_WRITE_WAIT_MS_is_refused)    \
     X(a_list_is_done_or_refused_and_never_both)           \
     X(without_a_loop_the_wait_ends_too)                   \
-    X(a_transaction_ends_after_TXN_MS_MAX)
+    X(a_transaction_ends_after_TXN_MS_MAX)                \
+    X(a_row_that_an_index_cannot_hold_does_not_fail_its_group)
 
 int main(void)
 {
