@@ -285,6 +285,9 @@ struct store_op {
      * log forgot some: ERR_STALE, catch up and come again. NULL: no check. */
     uint64_t since_seq;
     store_row_fn check_row;
+    /* PUT_TABLE of a table that is there: is shown it as it is, with all its indexes, before the
+     * rows; stops the operation likewise. NULL: no check. */
+    int (*check_table)(void *ctx, const struct store_table *now);
     void *check_ctx;
     uint64_t ret_seq; /* the change's sequence (0: no change); on ERR_CONFLICT the version that is
                          there */
@@ -300,9 +303,10 @@ struct store_write {
     uint32_t n_ops;                                   /* at most TXN_ROWS_MAX, else ERR_LIMIT */
     void (*done)(struct store_write *write, int err); /* exactly once */
     uint32_t failed_op;                               /* which one, when err < 0 */
-    struct store_write *next;                         /* these three for the queue */
+    struct store_write *next;                         /* these four for the queue */
     int64_t submitted_ms;
     int state;
+    bool is_waited_for;
 };
 
 /* The memory of `write` and all it points to stays the caller's and untouched until `done`. Errors
@@ -311,6 +315,9 @@ struct store_write {
  * may be tried again): WRITES_WAITING_MAX lists wait already, or this one waited for WRITE_WAIT_MS
  * while another process stood in a transaction. */
 void store_submit(struct store *store, struct store_write *write);
+/* The same, but waits for the commit and returns its error; `done` is not called. Handler threads
+ * and CLI: never on a loop. */
+int store_apply(struct store *store, struct store_write *write);
 
 /* Deletes up to `max` sessions that expired before now_ms. Returns how many, or an error. Blocks:
  * never on a loop. */

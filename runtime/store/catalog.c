@@ -131,6 +131,15 @@ static int save_table(struct batch *b, struct store_op *op, uint32_t id, struct 
     return batch_put(b, KV_CATALOG, key);
 }
 
+/* Asks whoever changes it, who may have seen other indexes. */
+static int check_table(struct batch *b, const struct store_op *op, struct store_table *now)
+{
+    if (!op->check_table)
+        return 0;
+    int err = index_list(&b->txn, now->id, &b->scratch, &now->indexes, &now->n_indexes);
+    return err ? err : op->check_table(op->check_ctx, now);
+}
+
 int table_put(struct batch *b, struct store_op *op)
 {
     const struct store_table *table = op->put_table;
@@ -147,6 +156,8 @@ int table_put(struct batch *b, struct store_op *op)
     err = check_condition(op, old.id, old.version);
     if (!err && table->id && table->id != old.id)
         err = ERR_ABSENT;
+    if (!err && old.id)
+        err = check_table(b, op, &old);
     if (!err && old.id && op->check_row)
         err = rows_recheck(b, op, old.id);
     if (!err && !old.id)

@@ -228,7 +228,8 @@ int change_log_trim(struct batch *b, uint64_t keep, uint32_t max);
 
 int writer_start(struct store *store, enum store_space space, struct writer **ret);
 void writer_submit(struct writer *w, struct store_write *write);
-void writer_expire(struct writer *w);         /* see store_expire_writes */
+int writer_apply(struct writer *w, struct store_write *write); /* see store_apply */
+void writer_expire(struct writer *w);                          /* see store_expire_writes */
 int64_t writer_standing_ms(struct writer *w); /* see store_write_standing_ms; NULL is fine */
 void writer_stop(struct writer *w);           /* commits what waits; NULL is fine */
 

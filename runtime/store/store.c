@@ -122,6 +122,12 @@ void store_submit(struct store *store, struct store_write *write)
         write->done(write, ERR_NO_MEMORY);
 }
 
+int store_apply(struct store *store, struct store_write *write)
+{
+    struct writer *w = writer_of(store, write->space);
+    return w ? writer_apply(w, write) : ERR_NO_MEMORY;
+}
+
 void store_expire_writes(struct store *store)
 {
     struct writer *writers[2];

@@ -163,12 +163,17 @@ static void wake_waiters(struct writer *w, struct queue *finished)
 /* Not under the writer's lock. */
 static void finish(struct writer *w, struct queue *finished)
 {
-    if (!finished->head)
-        return;
-    if (w->store->loop)
-        post_finished(w, finished);
-    else
-        wake_waiters(w, finished);
+    struct queue posted, waited;
+    queue_clear(&posted);
+    queue_clear(&waited);
+    while (finished->head) {
+        struct store_write *write = queue_take(finished);
+        queue_add(write->is_waited_for ? &waited : &posted, write);
+    }
+    if (posted.head)
+        post_finished(w, &posted);
+    if (waited.head)
+        wake_waiters(w, &waited);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
@@ -432,12 +437,22 @@ static void refuse(struct writer *w, struct store_write *write)
 
 void writer_submit(struct writer *w, struct store_write *write)
 {
+    write->is_waited_for = !w->store->loop;
     if (!enqueue(w, write))
         refuse(w, write);
     if (w->store->loop)
         return;
     wait_until_finished(w, write);
     write->done(write, write->state);
+}
+
+int writer_apply(struct writer *w, struct store_write *write)
+{
+    write->is_waited_for = true;
+    if (!enqueue(w, write))
+        return ERR_BUSY;
+    wait_until_finished(w, write);
+    return write->state;
 }
 
 void writer_stop(struct writer *w)
