@@ -2,30 +2,11 @@
 #include "base/err.h"
 #include "base/json_tree.h"
 #include "cli_data.h"
+#include "core/manage.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define DEFINITION_BYTES_MAX (1u << 20)
-
-struct waited {
-    struct store_write write;
-    int err;
-};
-
-static void done(struct store_write *write, int err)
-{
-    ((struct waited *)write)->err = err;
-}
-
-/* One operation, waited for. */
-static int apply(struct store *store, struct store_op *op)
-{
-    struct waited w = {.write = {.space = STORE_DATA, .ops = op, .n_ops = 1, .done = done}};
-    store_submit(store, &w.write); /* without a loop it waits */
-    return w.err;
-}
 
 /* ---- create --------------------------------------------------------------------------------- */
 
@@ -85,13 +66,12 @@ static int load_definition(const char *path, struct arena *arena, struct buf *te
 
 static int create(struct cli_data *data, const struct cli_args *args, struct str definition)
 {
-    struct store_table table = {.definition = definition};
-    int status = cli_table_name(args, args->operands[0], &table.database, &table.name);
+    struct manage m = {.store = data->store, .arena = &data->arena};
+    struct str database, name;
+    int status = cli_table_name(args, args->operands[0], &database, &name);
     if (status)
         return status;
-    struct store_op op = {
-        .kind = STORE_PUT_TABLE, .if_version = STORE_MISSING, .put_table = &table};
-    int err = apply(data->store, &op);
+    int err = manage_create_table(&m, database, name, definition);
     if (err == ERR_EXISTS && cli_value(args, "--if-missing"))
         return CLI_DONE;
     if (err == ERR_EXISTS)
@@ -189,10 +169,14 @@ static int confirm(const struct cli_args *args)
     return 0;
 }
 
-static int drop(struct cli_data *data, const struct cli_args *args, uint32_t table)
+static int drop(struct cli_data *data, const struct cli_args *args)
 {
-    struct store_op op = {.kind = STORE_DROP_TABLE, .if_version = STORE_PRESENT, .table = table};
-    int err = apply(data->store, &op);
+    struct manage m = {.store = data->store, .arena = &data->arena};
+    struct str database, name;
+    int status = cli_table_name(args, args->operands[0], &database, &name);
+    if (status)
+        return status;
+    int err = manage_drop_table(&m, database, name);
     if (err < 0)
         return cli_store_failed(data, args->operands[0], err);
     printf("dropped %s\n", args->operands[0]);
@@ -210,7 +194,7 @@ static int run_drop(const struct cli_args *args)
     if (status == 0)
         status = confirm(args);
     if (status == 0)
-        status = drop(&data, args, table.id);
+        status = drop(&data, args);
     cli_data_close(&data);
     return status;
 }

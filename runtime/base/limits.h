@@ -41,8 +41,9 @@
 #define SCANS_WAITING_MAX    1000       /* for that */
 #define SCAN_MS_MAX          10000      /* of a search from its start */
 
-#define CATALOG_BYTES_MAX   (256u << 20) /* of a snapshot of all tables and list entries */
-#define TOOL_NAME_BYTES_MAX 120 /* of what a tool is called after its verb (MCP: 128 in all) */
+#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot of all tables and list entries */
+#define DEFINITION_BYTES_MAX (1u << 20)   /* text of the definition of a table */
+#define TOOL_NAME_BYTES_MAX  120 /* of what a tool is called after its verb (MCP: 128 in all) */
 
 /* JSON Schema. Faults beyond the first ten are not told. */
 #define SCHEMA_FAULTS_MAX        10
