@@ -104,6 +104,19 @@ void store_view_close(struct store_view *view); /* NULL is fine */
 /* 16 random bytes made with DATA; a view of SYS tells with which DATA it was made. */
 int store_database_id(struct store_view *view, unsigned char ret[16]);
 
+struct store_stat {
+    uint64_t used_bytes; /* that hold something */
+    uint64_t free_bytes; /* in the file, for the next writes; 0 in memory */
+    uint64_t disk_bytes; /* that the file takes on the disk; 0 in memory */
+    uint64_t map_bytes;  /* used and free ones can come to so many; 0: no bound */
+    uint32_t readers;    /* views of all processes that stand open, this one too; 0 in memory */
+    uint64_t last_seq;   /* of DATA */
+};
+
+/* How large the space of the view is now. Looks at each list of free pages: microseconds, but some
+ * milliseconds after a huge table was dropped. */
+int store_stat(struct store_view *view, struct store_stat *ret);
+
 /* Rises with every table operation; compare to know whether a catalog snapshot is current. */
 int store_catalog_version(struct store_view *view, uint64_t *ret);
 int store_scan_tables(struct store_view *view, store_table_fn fn,

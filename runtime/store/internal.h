@@ -6,7 +6,7 @@
  * - index.c: indexes and their entries; index_build.c: those of rows that are there
  * - check.c: does all of it agree?
  * - directory.c: LMDB files of a data directory; secret.c: DIR/secret
- * - kv.h: ordered maps, by lmdb.c and mem.c; record.h, cbor_tape.h: values
+ * - kv.h: ordered maps, by lmdb.c (lmdb_open.c) and mem.c; record.h, cbor_tape.h: values
  */
 #ifndef TENON_STORE_INTERNAL_H
 #define TENON_STORE_INTERNAL_H

@@ -108,6 +108,11 @@ int kv_first(struct kv_txn *txn, enum kv_map map, struct str key, struct str *re
     return err;
 }
 
+int kv_stat(struct kv_txn *txn, struct store_stat *ret)
+{
+    return txn->env->engine->stat(txn, ret);
+}
+
 int kv_sync(struct kv_env *env)
 {
     return env->engine->sync(env);

@@ -72,6 +72,7 @@ struct kv_engine {
                        struct str *ret);
     int (*prev)(struct kv_cursor *cursor, struct str *ret_key, struct str *ret);
     void (*cursor_close)(struct kv_cursor *cursor);
+    int (*stat)(struct kv_txn *txn, struct store_stat *ret); /* all but last_seq */
     int (*sync)(struct kv_env *env);
     int (*check_readers)(struct kv_env *env);
     void (*close)(struct kv_env *env);
@@ -97,6 +98,7 @@ int kv_scan_back(struct kv_txn *txn, enum kv_map map, struct str before, kv_entr
 /* The first entry at or behind `key`, without keeping a cursor. */
 int kv_first(struct kv_txn *txn, enum kv_map map, struct str key, struct str *ret_key,
              struct str *ret);
+int kv_stat(struct kv_txn *txn, struct store_stat *ret);
 int kv_sync(struct kv_env *env);
 int kv_check_readers(struct kv_env *env);
 void kv_close(struct kv_env *env); /* NULL is fine */

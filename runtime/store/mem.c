@@ -35,6 +35,7 @@ struct snapshot {
     bool failed;
     struct node *roots[KV_MAP_COUNT];
     uint64_t counts[KV_MAP_COUNT];
+    uint64_t bytes; /* of all entries */
 };
 
 struct memory {
@@ -55,6 +56,11 @@ static struct str entry_key(const struct entry *e)
 static struct str entry_value(const struct entry *e)
 {
     return (struct str){e->bytes + e->key_len, e->value_len};
+}
+
+static uint64_t entry_bytes(const struct entry *e)
+{
+    return sizeof(struct node) + sizeof *e + e->key_len + e->value_len;
 }
 
 static struct entry *entry_new(struct str key, struct str value)
@@ -293,6 +299,7 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
     if (!copy)
         return NULL;
     copy->refs = 1;
+    copy->bytes = s->bytes;
     for (int i = 0; i < KV_MAP_COUNT; i++) {
         copy->roots[i] = node_ref(s->roots[i]);
         copy->counts[i] = s->counts[i];
@@ -371,19 +378,22 @@ static int put(struct kv_txn *txn, enum kv_map map, struct str key, struct str v
         free(entry);
         return ERR_NO_MEMORY;
     }
-    bool added = !find(s->roots[map], key);
+    struct node *old = find(s->roots[map], key);
+    s->counts[map] += !old;
+    s->bytes += entry_bytes(entry) - (old ? entry_bytes(old->entry) : 0);
     s->roots[map] = insert(s, s->roots[map], fresh);
-    s->counts[map] += added;
     return s->failed ? ERR_NO_MEMORY : 0;
 }
 
 static int remove_key(struct kv_txn *txn, enum kv_map map, struct str key)
 {
     struct snapshot *s = txn->handle;
-    if (!find(s->roots[map], key))
+    struct node *old = find(s->roots[map], key);
+    if (!old)
         return ERR_ABSENT;
-    s->roots[map] = take_out(s, s->roots[map], key);
     s->counts[map]--;
+    s->bytes -= entry_bytes(old->entry);
+    s->roots[map] = take_out(s, s->roots[map], key);
     return s->failed ? ERR_NO_MEMORY : 0;
 }
 
@@ -437,6 +447,12 @@ static void cursor_close(struct kv_cursor *cursor)
     (void)cursor;
 }
 
+static int stat_txn(struct kv_txn *txn, struct store_stat *ret)
+{
+    *ret = (struct store_stat){.used_bytes = ((struct snapshot *)txn->handle)->bytes};
+    return 0;
+}
+
 static int nothing_to_do(struct kv_env *env)
 {
     (void)env;
@@ -468,6 +484,7 @@ static const struct kv_engine memory_engine = {
     .seek_before = seek_before,
     .prev = prev,
     .cursor_close = cursor_close,
+    .stat = stat_txn,
     .sync = nothing_to_do,
     .check_readers = nothing_to_do,
     .close = close_memory,

@@ -101,6 +101,17 @@ int store_database_id(struct store_view *view, unsigned char ret[16])
     return meta_check(&view->txn, &format, ret);
 }
 
+int store_stat(struct store_view *view, struct store_stat *ret)
+{
+    struct store_stat stat = {0};
+    int err = kv_stat(&view->txn, &stat);
+    if (!err)
+        err = meta_get(&view->txn, META_SEQ, &stat.last_seq);
+    if (!err)
+        *ret = stat;
+    return err;
+}
+
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 static struct writer *writer_of(struct store *store, enum store_space space)

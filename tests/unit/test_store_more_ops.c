@@ -168,13 +168,52 @@ static void sessions_are_listed_behind_an_id(void **state)
     assert_string_equal(keys.text, "abcbc");
 }
 
+static struct store_stat stat_of(struct store *store, enum store_space space)
+{
+    struct store_stat stat = {.readers = 99};
+    struct store_view *view = view_of(store, space);
+    assert_int_equal(store_stat(view, &stat), 0);
+    store_view_close(view);
+    return stat;
+}
+
+static void sizes_follow_what_is_stored(void **state)
+{
+    struct fixture *f = *state;
+    bool in_memory = !*f->dir;
+    struct store_stat before = stat_of(f->store, STORE_DATA);
+    for (int i = 0; i < TXN_ROWS_MAX; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%06d", i);
+        put_n(f->store, f->table, str_of(key), i, STORE_ANY, NULL);
+    }
+    struct store_view *view = view_of(f->store, STORE_DATA);
+    struct store_stat full = stat_of(f->store, STORE_DATA);
+    store_view_close(view);
+    assert_true(full.used_bytes > before.used_bytes + 50 * TXN_ROWS_MAX);
+    assert_true(full.last_seq == before.last_seq + TXN_ROWS_MAX);
+    assert_int_equal(before.readers, in_memory ? 0 : 1);
+    assert_int_equal(full.readers, in_memory ? 0 : 2);
+    assert_int_equal(full.disk_bytes > 0, !in_memory);
+    assert_true(full.used_bytes + full.free_bytes <= full.map_bytes || in_memory);
+    assert_int_equal(drop_table(f->store, f->table, STORE_ANY), 0);
+    f->store->log_keep = 1;
+    assert_int_equal(store_maintain(f->store), 0);
+    struct store_stat empty = stat_of(f->store, STORE_DATA);
+    assert_true(empty.used_bytes < full.used_bytes - 50 * TXN_ROWS_MAX);
+    assert_true(empty.free_bytes > full.free_bytes || in_memory);
+    assert_true(stat_of(f->store, STORE_SYS).used_bytes > 0);
+    assert_true(stat_of(f->store, STORE_SYS).last_seq == 0);
+}
+
 #define CASES(X)                                    \
     X(a_row_checked_by_an_older_table_is_stale)     \
     X(altering_checks_rows_written_since)           \
     X(altering_too_far_behind_is_stale)             \
     X(another_busy_table_does_not_hold_up_altering) \
     X(rows_are_read_backwards)                      \
-    X(sessions_are_listed_behind_an_id)
+    X(sessions_are_listed_behind_an_id)             \
+    X(sizes_follow_what_is_stored)
 
 int main(void)
 {
