@@ -94,8 +94,8 @@ UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 CODEGEN_LIB_OBJS := $(filter-out $(B)/codegen/main.o,$(CODEGEN_OBJS))
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LIBS)
-# its allocations fail one by one
-$(B)/tests/unit/test_core_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# their allocations fail one by one
+$(addprefix $(B)/tests/unit/test_,core_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # tests/codegen/test_x.c: of the generator's parts
 CODEGEN_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/codegen/test_*.c))
 $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)

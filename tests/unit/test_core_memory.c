@@ -1,49 +1,16 @@
 /* tests/unit/test_core_memory.c - the n-th allocation fails, for every n, while a request is being
  * handled on the loop, in however many turns: it is answered all the same, nothing leaks, and the
  * next one works.
- *
- * The linker sends the allocations of libtenon through here (--wrap, see the Makefile). Only those
- * of the loop's own thread fail. */
+ * Only those of the loop's own thread fail. */
+#include "failing_heap.h"
+
 #include "tests/unit/ask.h"
 
 #define N(a) (sizeof(a) / sizeof *(a))
 
-static _Thread_local unsigned countdown; /* 0: nothing fails */
-static bool was_hit;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static bool fails(void)
-{
-    bool now = countdown && --countdown == 0;
-    if (now)
-        was_hit = true;
-    return now;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
-}
-
 static void finish(struct call *call)
 {
-    countdown = 0;
+    heap_ok();
     take_answer(call);
 }
 
@@ -54,13 +21,12 @@ static bool send_failing(struct bench *b, const char *body, unsigned n)
     fill(b, call, str_of(body));
     call->finish = finish;
     b->n_answers = 0;
-    was_hit = false;
-    countdown = n;
+    heap_fail_at(n);
     core_handle(b->core, call);
     while (b->n_answers == 0)
         if (!loop_turn(&b->loop, 10))
             fail_msg("no answer to %s, allocation %u", body, n);
-    countdown = 0;
+    bool was_hit = !heap_ok();
     assert_int_equal(b->n_answers, 1);
     return was_hit && n < 1000;
 }
@@ -140,9 +106,9 @@ static void core_new_fails_cleanly(void **state)
     int err;
     do {
         struct core *core = NULL;
-        countdown = ++n;
+        heap_fail_at(++n);
         err = core_new(&b->config, b->store, &b->loop, &core);
-        countdown = 0;
+        heap_ok();
         assert_true(err == 0 || (err == ERR_NO_MEMORY && !core));
         core_free(core);
     } while (err < 0 && n < 1000);

@@ -1,0 +1,97 @@
+/* tests/unit/test_store_memory.c - the n-th allocation fails, for every n, while an index is built
+ * or a store is checked: it is an error, nothing is lost or left, and the next attempt works. */
+#include "failing_heap.h"
+
+#include "store_contract.h"
+#include "store_index.h"
+
+#define ROWS 40
+
+static void make_rows(struct fixture *f)
+{
+    for (int i = 0; i < ROWS; i++) {
+        char key[12];
+        snprintf(key, sizeof key, "%04d", i);
+        assert_int_equal(put_n(f->store, f->table, str_of(key), i, STORE_MISSING, NULL), 0);
+    }
+}
+
+/* What a failed build could not take back at once is for the keeper. */
+static void nothing_is_left(struct fixture *f)
+{
+    assert_int_equal(store_maintain(f->store), 0);
+    expect_no_index(f->store, f->table);
+    assert_int_equal(scan_count(f->store, f->table), ROWS);
+}
+
+static void a_build_without_memory_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int err = ERR_NO_MEMORY;
+    unsigned n = 0;
+    make_rows(f);
+    while (err) {
+        struct store_index_build build = {0};
+        heap_fail_at(++n);
+        err = store_create_index(f->store, f->table, &once_n, &build);
+        bool had_all = heap_ok();
+        assert_true(n < 2000 && (err == 0 || err == ERR_NO_MEMORY));
+        if (err)
+            nothing_is_left(f);
+        else
+            assert_true(had_all);
+    }
+    assert_true(n > 10);
+    struct listed l = list_indexes(f->store, f->table);
+    assert_true(l.n == 1 && l.n_ready == 1);
+    assert_int_equal(scan_index_count(f->store, f->table, l.id), ROWS);
+    check_is_clean(f->store);
+}
+
+static void the_two_rows_of_a_double_need_memory_too(void **state)
+{
+    struct fixture *f = *state;
+    struct arena arena;
+    int err = ERR_NO_MEMORY;
+    make_rows(f);
+    put_n(f->store, f->table, STR("0039"), 7, STORE_ANY, NULL);
+    for (unsigned n = 1; err == ERR_NO_MEMORY; n++) {
+        arena_init(&arena, 0);
+        struct store_index_build build = {.arena = &arena};
+        heap_fail_at(n);
+        err = store_create_index(f->store, f->table, &once_n, &build);
+        heap_ok();
+        assert_true(n < 2000 && (err == ERR_EXISTS || err == ERR_NO_MEMORY));
+        if (err == ERR_EXISTS)
+            assert_true(str_eq(build.ret_keys[0], STR("0007")) &&
+                        str_eq(build.ret_keys[1], STR("0039")));
+        nothing_is_left(f);
+        arena_done(&arena);
+    }
+}
+
+static void a_check_without_memory_says_so(void **state)
+{
+    struct fixture *f = *state;
+    struct store_index_build build = {0};
+    int found = ERR_NO_MEMORY;
+    make_rows(f);
+    assert_int_equal(store_create_index(f->store, f->table, &by_text, &build), 0);
+    for (unsigned n = 1; found == ERR_NO_MEMORY; n++) {
+        heap_fail_at(n);
+        found = store_check(f->store, print_finding, NULL);
+        heap_ok();
+        assert_true(n < 2000 && (found == 0 || found == ERR_NO_MEMORY));
+    }
+}
+
+#define CASES(X)                                \
+    X(a_build_without_memory_leaves_nothing)    \
+    X(the_two_rows_of_a_double_need_memory_too) \
+    X(a_check_without_memory_says_so)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {CASES(CONTRACT_MEMORY) CASES(CONTRACT_LMDB)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
