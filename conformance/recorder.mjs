@@ -1,7 +1,8 @@
 // conformance/recorder.mjs - an HTTP proxy in front of the server that keeps every exchange.
 //
 // An exchange is {method, path, request: {headers, text}, response: {status, headers, text}}. Nothing is
-// changed on the way, so what clients see is what the server sent.
+// changed on the way, so what clients see is what the server sent; unless a test sets `alter`, a function
+// of the answer's text, to see whether a client notices.
 
 import http from 'node:http';
 
@@ -27,9 +28,10 @@ function forward(port, request, body) {
   });
 }
 
-// Returns {url, exchanges, close()}.
+// Returns {url, exchanges, alter, close()}.
 export async function startRecorder(port) {
   const exchanges = [];
+  const recorder = { exchanges, alter: null };
   const server = http.createServer(async (request, response) => {
     const body = await textOf(request);
     const exchange = { method: request.method, path: request.url,
@@ -40,16 +42,19 @@ export async function startRecorder(port) {
       exchange.response = { status: answer.status, headers: answer.headers,
         text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(answer.bytes) };
       const { 'transfer-encoding': chunked, connection, ...headers } = answer.headers;
-      response.writeHead(answer.status, headers).end(answer.bytes);
+      const sent = recorder.alter ? Buffer.from(recorder.alter(exchange.response.text)) : answer.bytes;
+      if (recorder.alter) headers['content-length'] = sent.length;
+      response.writeHead(answer.status, headers).end(sent);
     } catch (error) {
       exchange.failed = String(error);
       response.destroy();
     }
   });
   await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-  const close = () => new Promise((closed) => {
+  recorder.url = `http://127.0.0.1:${server.address().port}/mcp`;
+  recorder.close = () => new Promise((closed) => {
     server.closeAllConnections();
     server.close(closed);
   });
-  return { url: `http://127.0.0.1:${server.address().port}/mcp`, exchanges, close };
+  return recorder;
 }

@@ -29,8 +29,14 @@ async function waitForPort(file, child) {
   throw new Error('the server did not start');
 }
 
-// Returns {port, dir, stop()}; stop resolves to the exit status.
-export async function startServer(config) {
+function tenon(words) {
+  const run = spawnSync(binary, words, { encoding: 'utf8' });
+  if (run.status !== 0) throw new Error(`tenon ${words.join(' ')}: ${run.stdout}${run.stderr}`);
+}
+
+// Returns {port, dir, stop()}; stop resolves to the exit status. `definitions`: further tables by
+// DATABASE.TABLE, empty.
+export async function startServer(config, definitions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'tenon-conformance-'));
   const data = join(dir, 'data');
   const load = spawnSync(join(top, 'runtime/sample/load'), [data], {
@@ -38,6 +44,11 @@ export async function startServer(config) {
     encoding: 'utf8',
   });
   if (load.status !== 0) throw new Error(`the sample data did not load: ${load.stdout}${load.stderr}`);
+  for (const [name, definition] of Object.entries(definitions)) {
+    const file = join(dir, `${name}.json`);
+    writeFileSync(file, JSON.stringify(definition));
+    tenon(['table', 'create', '--data', data, name, file]);
+  }
   const configFile = join(dir, 'config.json');
   const portFile = join(dir, 'port');
   writeFileSync(configFile, JSON.stringify(config));

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/conformance.sh - the outside clients of conformance/, as part of make check.
+# tests/conformance.sh [NAME] - conformance/test_NAME.mjs (clients) as part of make check.
 . "$(dirname "$0")/tap.bash"
 if ! why=$("$top/conformance/install" 2>&1); then
     skip "outside clients" "the packages of conformance/ are not installed: $(tail -1 <<<"$why")"
@@ -7,4 +7,4 @@ if ! why=$("$top/conformance/install" 2>&1); then
     exit
 fi
 export TENON
-exec node "$top/conformance/test_clients.mjs"
+exec node "$top/conformance/test_${1:-clients}.mjs"

@@ -1,0 +1,39 @@
+// conformance/client.mjs - the official TypeScript SDK client, connected.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+// The SDK always proposes its newest revision; this one proposes what it is told.
+class ProposingTransport extends StreamableHTTPClientTransport {
+  proposal = null;
+
+  send(message, options) {
+    if (this.proposal && message.method === 'initialize') {
+      message = { ...message, params: { ...message.params, protocolVersion: this.proposal } };
+    }
+    return super.send(message, options);
+  }
+}
+
+// `proposal` null: the SDK's own.
+export async function connect(url, proposal) {
+  const transport = new ProposingTransport(new URL(url));
+  transport.proposal = proposal;
+  const client = new Client({ name: 'conformance', version: '1' });
+  await client.connect(transport);
+  return { client, transport };
+}
+
+// All entries of a list method, page by page: {found, n}, n pages.
+export async function pages(ask, key) {
+  const found = [];
+  let cursor;
+  let n = 0;
+  do {
+    const page = await ask(cursor ? { cursor } : undefined);
+    found.push(...page[key]);
+    cursor = page.nextCursor;
+    n += 1;
+  } while (cursor !== undefined && n < 1000);
+  return { found, n };
+}
