@@ -25,6 +25,9 @@ int cli_table_name(const struct cli_args *args, const char *text, struct str *re
 /* The table that operand 0 names. 0, or the exit status with the message written. */
 int cli_table_get(struct cli_data *data, const struct cli_args *args, struct table *ret);
 
+/* `tenon doctor --data`. Returns the exit status. */
+int cli_doctor_data(const struct cli_args *args);
+
 /* "tenon: what: reason" for an error of the store. Returns CLI_FAILED. */
 int cli_store_failed(const struct cli_data *data, const char *what, int err);
 

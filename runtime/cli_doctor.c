@@ -1,11 +1,12 @@
 /* cli_doctor.c - `tenon doctor URL`: is there an MCP server, and does it answer as it should?
  *
+ * With --data or --config instead of a URL it looks at a database: cli_doctor_data.c.
  * Walks the life of a session: initialize, notifications/initialized, ping, tools/list, DELETE. One
  * line per step. A server may refuse DELETE with 405, and may answer with an event stream.
  */
 #include "base/err.h"
 #include "base/version.h"
-#include "cli.h"
+#include "cli_data.h"
 #include "cli_http.h"
 #include "wire/json_write.h"
 #include "wire/tape.h"
@@ -181,7 +182,7 @@ static void end_session(struct visit *v)
         report(v, reply.status / 100 == 2, "DELETE", "HTTP %d", reply.status);
 }
 
-static int run(const struct cli_args *args)
+static int visit(const struct cli_args *args)
 {
     struct visit v = {0};
     if (http_url_parse(args->operands[0], &v.url) < 0)
@@ -198,12 +199,28 @@ static int run(const struct cli_args *args)
     return v.failed ? CLI_FAILED : CLI_DONE;
 }
 
+static int run(const struct cli_args *args)
+{
+    bool data = args->n_given > 0;
+    if (data == (args->n_operands > 0))
+        return cli_usage(args->command, "give either a URL or --data DIR");
+    return data ? cli_doctor_data(args) : visit(args);
+}
+
+static const struct cli_option options[] = {
+    CLI_OPTION_CONFIG,
+    CLI_OPTION_DATA,
+    CLI_OPTIONS_END,
+};
+
 const struct cli_command cli_doctor = {
     .name = "doctor",
-    .operands = "URL",
-    .summary = "Check that an MCP server answers at URL",
-    .notes = "Exit status 0 if every step went well, else 1.",
-    .operands_min = 1,
+    .operands = "[URL]",
+    .summary = "Check the server at URL, or the database of --data",
+    .options = options,
+    .notes = "Of a server: does it answer as an MCP server should? Of a database, which may be in "
+             "use: do rows,\nindex entries, counts and change log agree? Nothing is written.\n"
+             "Exit status 0 if nothing was found, else 1.",
     .operands_max = 1,
     .run = run,
 };

@@ -30,6 +30,7 @@ struct check {
     uint32_t before_len;                /* up to its row's key */
     struct buf entry;
     struct arena scratch; /* of a row or an entry */
+    struct store_checked done;
 };
 
 /* ---- Saying it ------------------------------------------------------------------------------ */
@@ -116,6 +117,7 @@ static int check_change(void *ctx, struct str key, struct str value)
     if (seq != c->next_seq)
         find(c, "change log: change %llu is missing", (unsigned long long)c->next_seq);
     c->next_seq = seq + 1;
+    c->done.n_changes++;
     return 0;
 }
 
@@ -194,6 +196,7 @@ static int check_rows(struct check *c)
     c->n_rows = 0;
     kv_put_u32(id, c->table->id);
     int err = kv_scan(c->txn, KV_ROWS, (struct str){(char *)id, 4}, visit_row, c);
+    c->done.n_rows += c->n_rows;
     if (err >= 0)
         err = store_count_rows(&view, c->table->id, &counted);
     if (!err && counted != c->n_rows)
@@ -295,6 +298,8 @@ static int check_index(struct check *c, const struct store_index *index)
         find(c, OF_TABLE ": index " STR_FMT " is not ready, and nobody builds it", TABLE_(c),
              STR_ARG(index->name));
     int err = kv_scan(c->txn, KV_ENTRIES, from, visit_entry, c);
+    c->done.n_indexes++;
+    c->done.n_entries += c->n_entries;
     if (err < 0 || !index->ready || c->n_entries == c->n_rows)
         return err < 0 ? err : 0;
     find(c, OF_TABLE ": index " STR_FMT " has %llu entries for %llu rows", TABLE_(c),
@@ -309,6 +314,7 @@ static int visit_table(void *ctx, const struct store_table *table)
 {
     struct check *c = ctx;
     c->table = table;
+    c->done.n_tables++;
     arena_reset(&c->scratch);
     if (!table_exists(c->txn, table->id))
         find(c, OF_TABLE ": its count of rows is missing", TABLE_(c));
@@ -423,7 +429,10 @@ static int check_orphans(struct check *c, enum kv_map living, enum kv_map droppe
 
 static int check_all(struct check *c)
 {
+    uint64_t loading = 0;
     int err = meta_get(c->txn, META_SEQ, &c->seq);
+    if (!err)
+        err = meta_get(c->txn, META_LOAD, &loading);
     if (!err)
         err = meta_get(c->txn, META_BUILD, &c->building);
     if (!err)
@@ -437,10 +446,13 @@ static int check_all(struct check *c)
     if (!err)
         err = check_orphans(c, KV_INDEXES, KV_DROPPED_INDEXES, KV_ENTRIES,
                             "there are entries of an index");
+    c->done.has_unfinished_load = loading;
+    c->done.has_unfinished_build = c->building;
     return err ? err : c->n;
 }
 
-int store_check(struct store *store, void (*report)(void *ctx, struct str finding), void *ctx)
+int store_check(struct store *store, void (*report)(void *ctx, struct str finding), void *ctx,
+                struct store_checked *ret)
 {
     struct store_view *view;
     int err = store_view_open(store, STORE_DATA, &view);
@@ -455,6 +467,8 @@ int store_check(struct store *store, void (*report)(void *ctx, struct str findin
         arena_done(&c->scratch);
     }
     err = c ? err : ERR_NO_MEMORY;
+    if (err >= 0 && ret)
+        *ret = c->done;
     free(c);
     store_view_close(view);
     return err;

@@ -65,7 +65,7 @@ static inline void print_finding(void *ctx, struct str finding)
 
 static inline void check_is_clean(struct store *store)
 {
-    assert_int_equal(store_check(store, print_finding, NULL), 0);
+    assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);
 }
 
 /* Nothing of an index is left, nor of its building. */

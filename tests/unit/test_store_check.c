@@ -21,7 +21,7 @@ static void note(void *ctx, struct str finding)
 static void expect(struct fixture *f, int n, const char *text)
 {
     struct found found = {0};
-    int result = store_check(f->store, note, &found);
+    int result = store_check(f->store, note, &found, NULL);
     if (result != n || !strstr(found.text, text))
         print_error("%d findings, expected %d with \"%s\":\n%s", result, n, text, found.text);
     assert_int_equal(result, n);
@@ -294,6 +294,23 @@ static void keys_are_shown_as_people_know_them(void **state)
     }
 }
 
+static void what_was_compared_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct store_checked done = {.n_tables = 99};
+    make_rows(f);
+    assert_int_equal(store_check(f->store, print_finding, NULL, &done), 0);
+    assert_int_equal(done.n_tables, 1);
+    assert_int_equal(done.n_rows, ROWS);
+    assert_int_equal(done.n_indexes, 2);
+    assert_int_equal(done.n_entries, 2 * ROWS);
+    assert_int_equal(done.n_changes, ROWS + 1); /* and the table */
+    assert_false(done.has_unfinished_load || done.has_unfinished_build);
+    change(f, KV_META, META_LOAD, STR("\0\0\0\0\0\0\0\1"));
+    assert_int_equal(store_check(f->store, print_finding, NULL, &done), 0);
+    assert_true(done.has_unfinished_load);
+}
+
 #define CASES(X)                                     \
     X(a_row_without_its_entry_is_found)              \
     X(an_entry_without_its_row_is_found)             \
@@ -309,6 +326,7 @@ static void keys_are_shown_as_people_know_them(void **state)
     X(a_damaged_catalog_is_found)                    \
     X(a_table_without_a_count_is_found)              \
     X(an_index_that_nobody_builds_is_found)          \
+    X(what_was_compared_is_counted)                  \
     X(keys_are_shown_as_people_know_them)
 
 int main(void)

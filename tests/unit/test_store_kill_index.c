@@ -93,7 +93,7 @@ static void maintain_once(int to_parent)
     require(store && store_maintain(store) == 0);
     struct listed l = list_indexes(store, TABLE);
     require(l.n <= 1 && l.n_ready == l.n && building(store) == 0);
-    require(store_check(store, print_finding, NULL) == 0);
+    require(store_check(store, print_finding, NULL, NULL) == 0);
     if (l.n)
         require(store_drop_index(store, TABLE, l.id) == 0);
     store_close(store);

@@ -79,7 +79,7 @@ static void a_check_without_memory_says_so(void **state)
     assert_int_equal(store_create_index(f->store, f->table, &by_text, &build), 0);
     for (unsigned n = 1; found == ERR_NO_MEMORY; n++) {
         heap_fail_at(n);
-        found = store_check(f->store, print_finding, NULL);
+        found = store_check(f->store, print_finding, NULL, NULL);
         heap_ok();
         assert_true(n < 2000 && (found == 0 || found == ERR_NO_MEMORY));
     }
