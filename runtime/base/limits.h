@@ -79,19 +79,20 @@
 #define TXN_MS_MAX         50
 #define RECHECK_LOG_MAX    50000 /* of all tables, gone through when one changes under writes */
 #define WRITES_WAITING_MAX 10000 /* lists in the queue of a writer; the next is refused */
-#define WRITE_WAIT_MS                                                                            \
-    12000                      /* for another process's transaction; a worker that stands in one \
-                                  is killed before: WORKER_STALL_MS */
-#define UPDATE_MS_MAX     2000 /* of an update that others keep overtaking */
-#define INDEX_PARTS_MAX   8
-#define TABLE_INDEXES_MAX 16
-#define INDEX_ENTRY_BYTES 507 /* of an index key and the key of its row (LMDB: 511 with an id) */
-#define CHANGE_LOG_KEEP   1000000u
-#define JOBS_KEEP         1000  /* beyond, those at rest for JOB_REST_MS are forgotten */
-#define JOBS_MAX          10000 /* that stand in the store; a new one is refused beyond */
-#define JOB_REST_MS       (10ll * 60 * 1000)   /* one that runs changes more often */
-#define JOB_KEEP_MS       (7ll * 86400 * 1000) /* since their last change */
-#define JOB_ID_BYTES      64
+#define WRITE_WAIT_MS                                                                             \
+    12000                       /* for another process's transaction; a worker that stands in one \
+                                   is killed before: WORKER_STALL_MS */
+#define UPDATE_MS_MAX      2000 /* of an update that others keep overtaking */
+#define WRITE_RECHECKS_MAX 10   /* of a row whose table changes before it is written */
+#define INDEX_PARTS_MAX    8
+#define TABLE_INDEXES_MAX  16
+#define INDEX_ENTRY_BYTES  507 /* of an index key and the key of its row (LMDB: 511 with an id) */
+#define CHANGE_LOG_KEEP    1000000u
+#define JOBS_KEEP          1000  /* beyond, those at rest for JOB_REST_MS are forgotten */
+#define JOBS_MAX           10000 /* that stand in the store; a new one is refused beyond */
+#define JOB_REST_MS        (10ll * 60 * 1000)   /* one that runs changes more often */
+#define JOB_KEEP_MS        (7ll * 86400 * 1000) /* since their last change */
+#define JOB_ID_BYTES       64
 
 #define LOG_LINE_BYTES 1024 /* of a line of the log */
 #define LOG_RING_LINES 512  /* that read_log can go back */

@@ -49,6 +49,7 @@ static int read_table(void *ctx, const struct store_table *stored)
         return 0;
     }
     table.id = stored->id;
+    table.version = stored->version;
     table.database = arena_str(arena, stored->database);
     table.name = arena_str(arena, stored->name);
     if (!table.database.p || !table.name.p)
@@ -161,6 +162,16 @@ int catalog_use(struct call *call)
     call->catalog = call->core->catalog;
     call->catalog->refs++;
     return 0;
+}
+
+int catalog_renew(struct call *call)
+{
+    int err = refresh(call->core);
+    if (err < 0)
+        return err;
+    catalog_unref(call->catalog);
+    call->catalog = NULL;
+    return catalog_use(call);
 }
 
 /* ---- Finding -------------------------------------------------------------------------------- */

@@ -54,6 +54,8 @@ struct catalog {
 
 /* Sets call->catalog to the current snapshot. 0, ERR_NO_MEMORY, or what the store says. */
 int catalog_use(struct call *call);
+/* The same for a call that has an older one: what it holds of that is gone after success. */
+int catalog_renew(struct call *call);
 void catalog_unref(struct catalog *catalog); /* NULL is fine */
 
 const struct table *catalog_find_table(const struct catalog *catalog, struct str database,

@@ -26,9 +26,10 @@ struct table_attribute {
 };
 
 struct table {
-    uint32_t id;               /* of the store; whoever loads the table fills it and the next two */
-    struct str database, name; /* "" for a definition that has no name yet */
-    struct str tool_name;      /* what the tools are called after: get_<tool_name> */
+    uint32_t id;      /* of the store; whoever loads the table fills it and the next three */
+    uint64_t version; /* of the definition */
+    struct str database, name;      /* "" for a definition that has no name yet */
+    struct str tool_name;           /* what the tools are called after: get_<tool_name> */
     struct str title, description;  /* STR_NONE: not given */
     struct str annotations;         /* raw JSON, or STR_NONE */
     const struct tape_node *schema; /* of a row, with the primary key among the required */

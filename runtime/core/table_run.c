@@ -1,35 +1,19 @@
-/* core/table_run.c - get, search, create, update and delete on the rows of one table.
+/* core/table_run.c - runs the tools of one table: what is common to them, get and search.
  *
- * Reads happen at once on the loop (a long search on a handler thread), writes by store_submit. An
- * update reads the row, merges the changes and writes it under the condition that nobody else wrote
- * it meanwhile; it starts again if somebody did, for a limited time.
+ * Reads happen at once on the loop (a long search on a handler thread). Writes are in
+ * table_write.c.
  */
-#include "core/table_run.h"
-
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
-#include "core/row_merge.h"
-#include "core/table_search.h"
+#include "core/table_run_parts.h"
 #include "wire/json_write.h"
-
-struct run {
-    struct store_write write; /* first, so that `done` finds its way back */
-    struct store_op op;
-    struct search search;
-    struct call *call;
-    const struct table *table;
-    const struct tape_node *args;
-    struct str key;
-    int64_t started_ms; /* of an update */
-};
 
 /* ---- Failing -------------------------------------------------------------------------------- */
 
-static struct str key_text(struct run *run, struct buf *scratch)
+struct str run_key_text(struct run *run, struct buf *scratch)
 {
     buf_clear(scratch);
     if (run->table->key_type == KEY_STRING)
@@ -39,12 +23,11 @@ static struct str key_text(struct run *run, struct buf *scratch)
     return buf_str(scratch);
 }
 
-/* "No row with code \"FR\" in geo.countries." */
-static void fail_about_key(struct run *run, const char *before, const char *after)
+void run_fail_about_key(struct run *run, const char *before, const char *after)
 {
     const struct table *t = run->table;
     struct buf key = {.limit = 2 * KEY_BYTES_MAX};
-    struct str text = key_text(run, &key), name = t->attributes[t->key].name;
+    struct str text = run_key_text(run, &key), name = t->attributes[t->key].name;
     struct str sentence = arena_printf(
         &run->call->arena, "%s " STR_FMT " " STR_FMT " %s " STR_FMT "." STR_FMT ".", before,
         STR_ARG(name), STR_ARG(text), after, STR_ARG(t->database), STR_ARG(t->name));
@@ -58,8 +41,7 @@ static bool is_for_the_model(int err)
            err == ERR_CONFLICT;
 }
 
-/* What went wrong in the store: the model may act on some of it, the rest is our fault. */
-static void fail_by(struct run *run, int err)
+void run_fail_by(struct run *run, int err)
 {
     struct call *call = run->call;
     if (err == ERR_STORE_FULL || err == ERR_STORE_READ_ONLY)
@@ -74,24 +56,23 @@ static void fail_by(struct run *run, int err)
         call_fail(call, err, STR_NONE, STR_NONE);
 }
 
-static int explain_faults(struct call *call, const char *prefix, const struct schema_faults *faults)
+int run_explain(struct run *run, const char *prefix, const struct schema_faults *faults)
 {
-    struct str data = call_errors_data(call, prefix, faults);
-    return call_explain(call, ERR_PARAMS, STR_NONE, data);
+    struct str data = call_errors_data(run->call, prefix, faults);
+    return call_explain(run->call, ERR_PARAMS, STR_NONE, data);
 }
 
-/* The key that the arguments name. */
-static int take_id(struct run *run)
+int run_take_id(struct run *run)
 {
     struct schema_faults faults;
     const struct tape_node *id = tape_get(run->args, STR("id"));
     int err = table_value_key(run->table, id, &run->call->arena, &run->key, &faults);
-    return err == ERR_PARAMS ? explain_faults(run->call, "/params/arguments/id", &faults) : err;
+    return err == ERR_PARAMS ? run_explain(run, "/params/arguments/id", &faults) : err;
 }
 
 /* ---- Answering ------------------------------------------------------------------------------ */
 
-static void succeed_with_row(struct run *run, const struct tape_node *row, uint64_t version)
+void run_succeed_with_row(struct run *run, const struct tape_node *row, uint64_t version)
 {
     struct buf json = {0};
     tape_write(row, &json);
@@ -102,7 +83,7 @@ static void succeed_with_row(struct run *run, const struct tape_node *row, uint6
     buf_done(&json);
 }
 
-static int read_row(struct run *run, struct store_row *ret)
+int run_read_row(struct run *run, struct store_row *ret)
 {
     struct store_view *view;
     int err = store_view_open(run->call->core->store, STORE_DATA, &view);
@@ -118,16 +99,16 @@ static int read_row(struct run *run, struct store_row *ret)
 static int run_get(struct run *run)
 {
     struct store_row row;
-    int err = take_id(run);
+    int err = run_take_id(run);
     if (err < 0)
         return err;
-    err = read_row(run, &row);
+    err = run_read_row(run, &row);
     if (err == ERR_ABSENT)
-        fail_about_key(run, "There is no row with", "in");
+        run_fail_about_key(run, "There is no row with", "in");
     else if (err < 0)
-        fail_by(run, err);
+        run_fail_by(run, err);
     else
-        succeed_with_row(run, row.row, row.version);
+        run_succeed_with_row(run, row.row, row.version);
     return CALL_LATER;
 }
 
@@ -201,7 +182,7 @@ static void search_done(struct search *s, int err)
         tool_fail(run->call, STR("The rows cannot be ordered like this: a value is too long. Order "
                                  "by another attribute."));
     else if (err < 0)
-        fail_by(run, err);
+        run_fail_by(run, err);
     else
         call_finish_written(run->call);
 }
@@ -224,165 +205,6 @@ static int run_search(struct run *run)
     return CALL_LATER;
 }
 
-/* ---- Writing -------------------------------------------------------------------------------- */
-
-static void submit(struct run *run, enum store_op_kind kind, uint64_t if_version,
-                   const struct tape_node *row, void (*done)(struct store_write *, int))
-{
-    run->op = (struct store_op){.kind = kind,
-                                .if_version = if_version,
-                                .table = run->table->id,
-                                .key = run->key,
-                                .row = row};
-    run->write =
-        (struct store_write){.space = STORE_DATA, .ops = &run->op, .n_ops = 1, .done = done};
-    store_submit(run->call->core->store, &run->write);
-}
-
-static void created(struct store_write *write, int err)
-{
-    struct run *run = (struct run *)write;
-    if (err == ERR_EXISTS)
-        fail_about_key(run, "There is already a row with", "in");
-    else if (err == ERR_ABSENT)
-        tool_fail(run->call, STR("The table does not exist any more."));
-    else if (err < 0)
-        fail_by(run, err);
-    else
-        succeed_with_row(run, run->op.row, run->op.ret_seq);
-}
-
-static int run_create(struct run *run)
-{
-    struct schema_faults faults = {.n = 1};
-    int err = table_row_key(run->table, run->args, &run->call->arena, &run->key, &faults);
-    if (err == ERR_PARAMS)
-        return explain_faults(run->call, "/params/arguments", &faults);
-    if (err < 0)
-        return err;
-    submit(run, STORE_PUT_ROW, STORE_MISSING, run->args, created);
-    return CALL_LATER;
-}
-
-static int start_update(struct run *run);
-
-static void updated(struct store_write *write, int err)
-{
-    struct run *run = (struct run *)write;
-    /* by a version of the client's the second reading decides, however late */
-    bool decides = tape_get(run->args, STR("if_version")) != NULL;
-    if (err == ERR_CONFLICT && (decides || clock_mono_ms() - run->started_ms < UPDATE_MS_MAX))
-        err = start_update(run);
-    else if (err == 0)
-        succeed_with_row(run, run->op.row, run->op.ret_seq);
-    if (err == ERR_ABSENT)
-        fail_about_key(run, "There is no row with", "in");
-    else if (err < 0)
-        fail_by(run, err);
-}
-
-static struct str tell_faults(struct call *call, const struct schema_faults *faults)
-{
-    struct buf text = {0};
-    buf_add_lit(&text, "The row would not fit its schema: ");
-    for (uint32_t i = 0; i < faults->n; i++)
-        buf_printf(&text, "%s%s: %s, expected %s", i ? "; " : "", faults->v[i].pointer,
-                   faults->v[i].keyword, faults->v[i].expected);
-    struct str told = arena_buf(&call->arena, &text);
-    buf_done(&text);
-    return told;
-}
-
-/* Whether the row has the version that the client goes by; told if not. */
-static bool is_as_expected(struct run *run, uint64_t version)
-{
-    const struct tape_node *wanted = tape_get(run->args, STR("if_version"));
-    if (!wanted || tape_num(wanted) == (double)version)
-        return true;
-    const struct table *t = run->table;
-    struct buf key = {.limit = 2 * KEY_BYTES_MAX};
-    struct str text = key_text(run, &key);
-    struct str sentence = arena_printf(&run->call->arena,
-                                       "The row " STR_FMT " of " STR_FMT "." STR_FMT
-                                       " has version %llu, not %.0f. Nothing was changed.",
-                                       STR_ARG(text), STR_ARG(t->database), STR_ARG(t->name),
-                                       (unsigned long long)version, tape_num(wanted));
-    buf_done(&key);
-    tool_fail(run->call, sentence);
-    return false;
-}
-
-static int start_update(struct run *run)
-{
-    struct store_row row;
-    const struct tape_node *merged, *changes = tape_get(run->args, STR("changes"));
-    struct schema_faults faults;
-    int err = read_row(run, &row);
-    if (err == 0 && !is_as_expected(run, row.version))
-        return 0;
-    if (err == 0)
-        err = row_merge(row.row, changes, &run->call->arena, &merged);
-    if (err < 0)
-        return err;
-    err = table_check_row(run->table, merged, &faults);
-    if (err == ERR_PARAMS || err == ERR_LIMIT) {
-        tool_fail(run->call, tell_faults(run->call, &faults));
-        return 0;
-    }
-    if (err < 0)
-        return err;
-    submit(run, STORE_PUT_ROW, row.version, merged, updated);
-    return 0;
-}
-
-/* The primary key stands among the changes only if rows may have any attribute. */
-static int check_changes(struct run *run)
-{
-    struct str key = run->table->attributes[run->table->key].name;
-    struct schema_faults faults = {.n = 1};
-    if (!tape_get(tape_get(run->args, STR("changes")), key))
-        return 0;
-    schema_fault_within(&faults.v[0], key);
-    schema_fault_set(&faults.v[0], "primaryKey", "any attribute but the primary key");
-    return explain_faults(run->call, "/params/arguments/changes", &faults);
-}
-
-static int run_update(struct run *run)
-{
-    int err = take_id(run);
-    if (err == 0)
-        err = check_changes(run);
-    if (err < 0)
-        return err;
-    run->started_ms = clock_mono_ms();
-    err = start_update(run);
-    if (err == ERR_ABSENT)
-        fail_about_key(run, "There is no row with", "in");
-    else if (err < 0)
-        fail_by(run, err);
-    return CALL_LATER;
-}
-
-static void deleted(struct store_write *write, int err)
-{
-    struct run *run = (struct run *)write;
-    if (err == ERR_ABSENT)
-        tool_succeed(run->call, STR("{\"deleted\":false}"));
-    else if (err < 0)
-        fail_by(run, err);
-    else
-        tool_succeed(run->call, STR("{\"deleted\":true}"));
-}
-
-static int run_delete(struct run *run)
-{
-    int err = take_id(run);
-    if (err < 0)
-        return err;
-    submit(run, STORE_DELETE_ROW, STORE_PRESENT, NULL, deleted);
-    return CALL_LATER;
-}
-
 /* ---- All ------------------------------------------------------------------------------------ */
 
 static int (*const runners[VERB_N])(struct run *run) = {
@@ -397,6 +219,51 @@ int table_run(struct call *call, const struct catalog_tool *tool, const struct t
         return ERR_NO_MEMORY;
     run->call = call;
     run->table = tool->table;
+    run->verb = tool->verb;
     run->args = args;
-    return runners[tool->verb](run);
+    return runners[run->verb](run);
+}
+
+static const struct catalog_tool *find_tool(const struct catalog *c, uint32_t table,
+                                            enum table_verb verb)
+{
+    for (uint32_t i = 0; i < c->n_tools; i++)
+        if (c->tools[i].table->id == table && c->tools[i].verb == verb)
+            return &c->tools[i];
+    return NULL;
+}
+
+/* By the table as it is now. ERR_ABSENT: it is gone; other errors are explained. */
+static int check_again(struct run *run)
+{
+    struct schema_faults faults;
+    uint32_t table = run->table->id;
+    int err = catalog_renew(run->call);
+    if (err < 0)
+        return err;
+    const struct catalog_tool *tool = find_tool(run->call->catalog, table, run->verb);
+    if (!tool)
+        return ERR_ABSENT;
+    run->table = tool->table;
+    err = json_schema_check(tool->input, run->args, &faults);
+    return err == ERR_PARAMS || err == ERR_LIMIT ? run_explain(run, "/params/arguments", &faults)
+                                                 : err;
+}
+
+void run_again(struct run *run)
+{
+    if (run->n_rechecks++ == WRITE_RECHECKS_MAX) {
+        tool_fail(run->call, STR("The table is being changed again and again. Nothing was written; "
+                                 "try again in a moment."));
+        return;
+    }
+    int err = check_again(run);
+    if (err == ERR_ABSENT) {
+        tool_fail(run->call, STR("The table does not exist any more."));
+        return;
+    }
+    if (err == 0)
+        err = runners[run->verb](run);
+    if (err < 0)
+        dispatch_fail(run->call, err);
 }
