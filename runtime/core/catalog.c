@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/core_state.h"
+#include "core/table_indexes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,9 @@ static int read_table(void *ctx, const struct store_table *stored)
     table.version = stored->version;
     table.database = arena_str(arena, stored->database);
     table.name = arena_str(arena, stored->name);
-    if (!table.database.p || !table.name.p)
+    table.indexes = table_indexes_copy(stored->indexes, stored->n_indexes, arena);
+    table.n_indexes = stored->n_indexes;
+    if (!table.database.p || !table.name.p || (table.n_indexes && !table.indexes))
         return ERR_NO_MEMORY;
     return add_table(r, &table);
 }

@@ -283,14 +283,13 @@ static int add_schema(struct making *m, const struct table *t)
 {
     struct arena *arena = &m->catalog->arena;
     struct mcp_resource r = {0};
-    fill_resource(
-        &r,
-        arena_printf(arena, "tenon://schema/" STR_FMT "/" STR_FMT, STR_ARG(t->database),
-                     STR_ARG(t->name)),
-        arena_printf(arena, "schema of " STR_FMT "." STR_FMT, STR_ARG(t->database),
-                     STR_ARG(t->name)),
-        arena_printf(arena, "Schema of " STR_FMT, STR_ARG(title_of(t))),
-        STR("JSON Schema of the table's rows, its primary key and its indexed attributes."));
+    fill_resource(&r,
+                  arena_printf(arena, "tenon://schema/" STR_FMT "/" STR_FMT, STR_ARG(t->database),
+                               STR_ARG(t->name)),
+                  arena_printf(arena, "schema of " STR_FMT "." STR_FMT, STR_ARG(t->database),
+                               STR_ARG(t->name)),
+                  arena_printf(arena, "Schema of " STR_FMT, STR_ARG(title_of(t))),
+                  STR("JSON Schema of the table's rows, its primary key and its indexes."));
     return add_resource(m, PROFILE_APPLICATION, &r);
 }
 
@@ -326,7 +325,7 @@ static const struct {
      STR_INIT("The first page of a table's rows, in the order of the primary key.")},
     {STR_INIT(URI_ROW), STR_INIT("row"), STR_INIT("Row"), STR_INIT("One row by its primary key.")},
     {STR_INIT(URI_SCHEMA), STR_INIT("schema"), STR_INIT("Schema of a table"),
-     STR_INIT("JSON Schema of a table's rows, its primary key and its indexed attributes.")},
+     STR_INIT("JSON Schema of a table's rows, its primary key and its indexes.")},
 };
 #define N_TEMPLATES (sizeof templates / sizeof *templates)
 

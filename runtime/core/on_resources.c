@@ -15,6 +15,7 @@
 #include "core/core_state.h"
 #include "core/dispatch.h"
 #include "core/lists.h"
+#include "core/table_indexes.h"
 #include "core/table_run.h"
 #include "core/table_search.h"
 #include "generated/edges.h"
@@ -133,23 +134,15 @@ static int read_schema(struct reading *r)
 {
     const struct table *t = r->table;
     struct buf text = {0};
-    bool first = true;
     buf_add_lit(&text, "{\"database\":");
     json_write_str(&text, t->database);
     write_member(&text, "table", t->name);
     write_member(&text, "title", t->title);
     write_member(&text, "description", t->description);
     write_member(&text, "primaryKey", t->attributes[t->key].name);
-    buf_add_lit(&text, ",\"indexed\":[");
-    for (uint32_t i = 0; i < t->n_attributes; i++) {
-        if (!t->attributes[i].indexed)
-            continue;
-        if (!first)
-            buf_add_char(&text, ',');
-        first = false;
-        json_write_str(&text, t->attributes[i].name);
-    }
-    buf_add_lit(&text, "],\"schema\":");
+    buf_add_lit(&text, ",\"indexes\":");
+    table_indexes_write(t->indexes, t->n_indexes, &text);
+    buf_add_lit(&text, ",\"schema\":");
     tape_write(t->schema, &text);
     buf_add_char(&text, '}');
     return answer(r, &text);

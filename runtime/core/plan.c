@@ -104,7 +104,7 @@ static bool is_rounded(const struct tape_node *value, enum key_type type)
     return value && type != KEY_INTEGER && (value->kind == TAPE_INT || value->kind == TAPE_NUM);
 }
 
-static struct said ask(const struct filter *filter, const struct plan_part *part)
+static struct said ask(const struct filter *filter, const struct store_index_part *part)
 {
     static const struct tape_node null = {.kind = TAPE_NULL};
     struct said said = {0};
@@ -131,8 +131,8 @@ static struct said ask(const struct filter *filter, const struct plan_part *part
 enum cost { COST_POINTS, COST_PRIMARY_RANGE, COST_PREFIX, COST_RANGE, COST_ORDER, COST_SCAN };
 
 struct candidate {
-    const struct plan_index *index; /* NULL: the primary key */
-    const struct plan_part *parts;
+    const struct store_index *index; /* NULL: the primary key */
+    const struct store_index_part *parts;
     uint32_t n_parts;
     uint32_t n_equal; /* leading parts with one value */
     struct said next; /* the part behind them */
@@ -156,7 +156,7 @@ static uint32_t worth_of(const struct candidate *c)
     return c->n_equal * 4 + uses[c->next.use] + closed;
 }
 
-static bool is_null(const struct filter *filter, const struct plan_part *part)
+static bool is_null(const struct filter *filter, const struct store_index_part *part)
 {
     struct filter_range r;
     return filter_bounds(filter, part->attribute, &r) && r.is_null;
@@ -292,7 +292,7 @@ static int choose(const struct plan_query *q, const struct sequence *wanted, str
     struct candidate best = {.parts = &q->key, .n_parts = 1};
     int err = weigh(q, wanted, arena, &best);
     for (uint32_t i = 0; err == 0 && i < q->n_indexes; i++) {
-        const struct plan_index *index = &q->indexes[i];
+        const struct store_index *index = &q->indexes[i];
         struct candidate c = {.index = index, .parts = index->parts, .n_parts = index->n_parts};
         if (!index->ready)
             continue;
@@ -380,7 +380,7 @@ static bool needs_test(const struct plan_query *q, const struct candidate *c)
     return false;
 }
 
-static bool is_impossible(const struct filter *filter, const struct plan_part *key)
+static bool is_impossible(const struct filter *filter, const struct store_index_part *key)
 {
     struct filter_range r;
     for (const struct filter_node *leaf = first_leaf(filter); leaf; leaf = leaf->next)

@@ -15,22 +15,8 @@
 #ifndef TENON_CORE_PLAN_H
 #define TENON_CORE_PLAN_H
 
-#include "core/key.h"
+#include "core/store.h"
 #include "schema/filter.h"
-
-struct plan_part {
-    struct str attribute; /* path, as a filter writes it */
-    enum key_type type;   /* how its values become keys */
-    bool descending;
-};
-
-struct plan_index {
-    uint32_t id;
-    struct str name;
-    bool unique, ready; /* one that is not ready is not used */
-    const struct plan_part *parts;
-    uint32_t n_parts;
-};
 
 struct plan_order {
     struct str attribute;
@@ -41,8 +27,8 @@ struct plan_query {
     const struct filter *filter; /* NULL: every row */
     const struct plan_order *order;
     uint32_t n_order;
-    struct plan_part key; /* the primary key; ascending */
-    const struct plan_index *indexes;
+    struct store_index_part key; /* the primary key; ascending */
+    const struct store_index *indexes;
     uint32_t n_indexes;
 };
 
@@ -64,8 +50,8 @@ struct plan_range {
 
 struct plan {
     enum plan_access access;
-    const struct plan_index *index; /* PLAN_INDEX */
-    const struct plan_part *parts;  /* what the ranges are of */
+    const struct store_index *index;      /* PLAN_INDEX */
+    const struct store_index_part *parts; /* what the ranges are of */
     uint32_t n_parts;
     const struct plan_range *ranges; /* in the order of the index, apart from each other */
     uint32_t n_ranges;

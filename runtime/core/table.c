@@ -3,6 +3,7 @@
 #include "core/table.h"
 
 #include "base/err.h"
+#include "core/table_indexes.h"
 #include "wire/json_write.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ static const char definition_schema[] =
     "\"title\":{\"type\":\"string\"},"
     "\"description\":{\"type\":\"string\"},"
     "\"primaryKey\":{\"type\":\"string\"},"
+    "\"indexes\":{\"type\":\"array\",\"items\":" TABLE_INDEX_FORM "},"
     "\"indexed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
     "\"annotations\":{\"type\":\"object\",\"properties\":{"
     "\"audience\":{\"type\":\"array\",\"items\":{\"enum\":[\"user\",\"assistant\"]}},"
@@ -90,12 +92,10 @@ static bool has_single_type(const struct tape_node *schema, struct str type)
     return named && named->kind == TAPE_STR && str_eq(tape_str(named), type);
 }
 
-static int read_attributes(struct table *t, const struct tape_node *definition, struct arena *arena,
-                           struct schema_faults *faults)
+static int read_attributes(struct table *t, struct arena *arena, struct schema_faults *faults)
 {
     const struct tape_node *properties = tape_get(t->schema, STR("properties"));
     const struct tape_node *required = tape_get(t->schema, STR("required"));
-    const struct tape_node *indexed = tape_get(definition, STR("indexed"));
     if (properties->n == 0)
         return fail_at(faults, "/schema/properties", STR_NONE, "required",
                        "at least one attribute");
@@ -107,11 +107,8 @@ static int read_attributes(struct table *t, const struct tape_node *definition, 
         if (!table_name_is_valid(name))
             return fail_at(faults, "/schema/properties", name, "name",
                            "letters, digits and underscores, a letter first, not too long");
-        t->attributes[t->n_attributes++] =
-            (struct table_attribute){.name = name,
-                                     .schema = schema,
-                                     .required = is_named(required, name),
-                                     .indexed = is_named(indexed, name)};
+        t->attributes[t->n_attributes++] = (struct table_attribute){
+            .name = name, .schema = schema, .required = is_named(required, name)};
     }
     return 0;
 }
@@ -138,30 +135,6 @@ static int read_key_type(struct table *t, struct schema_faults *faults)
     else
         return fail_at(faults, "/primaryKey", STR_NONE, "type",
                        "an attribute of type string or integer");
-    return 0;
-}
-
-static bool is_scalar(const struct tape_node *schema)
-{
-    return has_single_type(schema, STR("string")) || has_single_type(schema, STR("integer")) ||
-           has_single_type(schema, STR("number")) || has_single_type(schema, STR("boolean"));
-}
-
-static int check_indexed(struct table *t, const struct tape_node *definition,
-                         struct schema_faults *faults)
-{
-    const struct tape_node *indexed = tape_get(definition, STR("indexed"));
-    const struct tape_node *name = indexed ? indexed + 1 : NULL;
-    for (uint32_t i = 0; indexed && i < indexed->n; i++, name = tape_next(name)) {
-        const struct table_attribute *attribute = table_find_attribute(t, tape_str(name));
-        if (!attribute || !is_scalar(attribute->schema))
-            return fail_at(faults, "/indexed", tape_str(name), "name",
-                           "an attribute of type string, integer, number or boolean");
-    }
-    for (uint32_t i = 0; i < t->n_attributes; i++)
-        t->n_indexed += t->attributes[i].indexed;
-    if (indexed && t->n_indexed != indexed->n)
-        return fail_at(faults, "/indexed", STR_NONE, "duplicate", "each attribute once");
     return 0;
 }
 
@@ -317,11 +290,10 @@ int table_parse(struct str definition, struct arena *arena, struct table *ret,
     t.title = text_of(tape, STR("title"));
     t.description = text_of(tape, STR("description"));
     t.schema = tape_get(tape, STR("schema"));
-    if ((err = read_attributes(&t, tape, arena, faults)) < 0 ||
-        (err = find_key(&t, tape, faults)) < 0 || (err = check_required(&t, faults)) < 0 ||
-        (err = compile_rows(&t, arena, faults)) < 0 ||
+    if ((err = read_attributes(&t, arena, faults)) < 0 || (err = find_key(&t, tape, faults)) < 0 ||
+        (err = check_required(&t, faults)) < 0 || (err = compile_rows(&t, arena, faults)) < 0 ||
         (err = read_columns(&t, arena, faults)) < 0 || (err = read_key_type(&t, faults)) < 0 ||
-        (err = check_indexed(&t, tape, faults)) < 0 ||
+        (err = table_indexes_read(tape, &t.columns, arena, &t.indexes, &t.n_indexes, faults)) < 0 ||
         (err = write_annotations(&t, tape, arena)) < 0)
         return err;
     *ret = t;

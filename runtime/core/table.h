@@ -4,7 +4,8 @@
  *
  *   {"title": "...", "description": "...",            optional, for people and models
  *    "primaryKey": "code",                            an attribute of type string or integer
- *    "indexed": ["region"],                           optional: attributes that searches go by
+ *    "indexes": [{"name": "by_region", "on": ["region", "-population"], "unique": false}],
+ *    "indexed": ["region"],                           optional both; see table_indexes.h
  *    "annotations": {"audience": ["user"], "priority": 0.5},   optional, of its resource
  *    "schema": {"type": "object", "properties": {...}, "required": [...]}}   JSON Schema of a row
  *
@@ -15,14 +16,14 @@
 #ifndef TENON_CORE_TABLE_H
 #define TENON_CORE_TABLE_H
 
-#include "core/key.h"
+#include "core/store.h"
 #include "schema/filter.h"
 #include "schema/json_schema.h"
 
 struct table_attribute {
     struct str name;
     const struct tape_node *schema;
-    bool required, indexed;
+    bool required;
 };
 
 struct table {
@@ -36,7 +37,10 @@ struct table {
     const struct json_schema *rows; /* the same, compiled; in the arena too */
     struct filter_columns columns;  /* what filters and orders may name */
     struct table_attribute *attributes;
-    uint32_t n_attributes, n_indexed;
+    uint32_t n_attributes;
+    /* What the definition asks for (no ids, not ready); in a catalog what the store has. */
+    const struct store_index *indexes;
+    uint32_t n_indexes;
     uint32_t key; /* which attribute */
     enum key_type key_type;
 };

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/core.h"
+#include "core/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -373,13 +374,25 @@ static inline struct store_op bench_write(struct bench *b, struct store_op op)
     return op;
 }
 
+/* With the indexes that the definition names. */
 static uint32_t bench_table(struct bench *b, const char *database, const char *name,
                             const char *definition)
 {
-    struct store_table table = {
-        .database = str_of(database), .name = str_of(name), .definition = str_of(definition)};
+    struct arena arena;
+    struct table wanted = {0};
+    struct schema_faults faults;
+    arena_init(&arena, 0);
+    if (table_parse(str_of(definition), &arena, &wanted, &faults) < 0)
+        wanted = (struct table){0}; /* a broken one */
+    struct store_table table = {.database = str_of(database),
+                                .name = str_of(name),
+                                .definition = str_of(definition),
+                                .indexes = wanted.indexes,
+                                .n_indexes = wanted.n_indexes};
     struct store_op op = {.kind = STORE_PUT_TABLE, .if_version = STORE_ANY, .put_table = &table};
-    return bench_write(b, op).ret_table;
+    uint32_t id = bench_write(b, op).ret_table;
+    arena_done(&arena);
+    return id;
 }
 
 #define BOOK_DEFINITION                                                                      \

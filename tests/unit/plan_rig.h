@@ -52,8 +52,8 @@ static inline void rig_sort(const struct tape_node **rows, size_t n, const struc
 }
 
 /* The entries of an index, or of the primary key, over all rows. */
-static inline void rig_entries(const struct plan_part *parts, uint32_t n_parts, struct str key,
-                               const struct tape_node **rows, size_t n)
+static inline void rig_entries(const struct store_index_part *parts, uint32_t n_parts,
+                               struct str key, const struct tape_node **rows, size_t n)
 {
     struct plan_order order[8];
     assert_true(n_parts < N(order));

@@ -67,9 +67,10 @@ static void RS_03_rows_tables_and_descriptions_are_read(void **state)
     assert_non_null(
         strstr(bench.body.p, "\\\"capabilities\\\":{\\\"resources\\\":{},\\\"tools\\\":{}}"));
     read_uri(*state, "tenon://schema/shop/book", "{\"contents\":[{\"text\":\"*\"}]}");
-    assert_non_null(strstr(bench.body.p,
-                           "\\\"primaryKey\\\":\\\"id\\\",\\\"indexed\\\":[\\\"genre\\\"],"
-                           "\\\"schema\\\":{\\\"type\\\":\\\"object\\\""));
+    assert_non_null(
+        strstr(bench.body.p,
+               "\\\"primaryKey\\\":\\\"id\\\",\\\"indexes\\\":[{\\\"name\\\":\\\"by_genre\\\","
+               "\\\"on\\\":[\\\"genre\\\"]}],\\\"schema\\\":{\\\"type\\\":\\\"object\\\""));
 }
 
 static void a_table_is_read_by_its_first_page(void **state)

@@ -99,21 +99,22 @@ static void check_bounds(const struct filter *filter, const struct row *row, boo
     {                              \
         STR_INIT(name), type, down \
     }
-static const struct plan_part by_i[] = {PART("i", KEY_INTEGER, true)};
-static const struct plan_part by_s[] = {PART("s", KEY_STRING, false)};
-static const struct plan_part by_s_i[] = {PART("s", KEY_STRING, true),
-                                          PART("i", KEY_INTEGER, true)};
-static const struct plan_part by_d[] = {PART("d", KEY_STRING, false), PART("s", KEY_STRING, false)};
-static const struct plan_part by_t[] = {PART("t", KEY_STRING, true)};
-static const struct plan_part by_o[] = {
+static const struct store_index_part by_i[] = {PART("i", KEY_INTEGER, true)};
+static const struct store_index_part by_s[] = {PART("s", KEY_STRING, false)};
+static const struct store_index_part by_s_i[] = {PART("s", KEY_STRING, true),
+                                                 PART("i", KEY_INTEGER, true)};
+static const struct store_index_part by_d[] = {PART("d", KEY_STRING, false),
+                                               PART("s", KEY_STRING, false)};
+static const struct store_index_part by_t[] = {PART("t", KEY_STRING, true)};
+static const struct store_index_part by_o[] = {
     PART("o.k", KEY_INTEGER, false), PART("o.s", KEY_STRING, false), PART("t", KEY_STRING, false)};
 #define INDEX(id, parts)                                   \
     {                                                      \
         id, STR_INIT(#parts), false, true, parts, N(parts) \
     }
-static const struct plan_index all_indexes[] = {INDEX(1, by_i), INDEX(2, by_s), INDEX(3, by_s_i),
-                                                INDEX(4, by_d), INDEX(5, by_t), INDEX(6, by_o)};
-static const struct plan_part primary = PART("id", KEY_INTEGER, false);
+static const struct store_index all_indexes[] = {INDEX(1, by_i), INDEX(2, by_s), INDEX(3, by_s_i),
+                                                 INDEX(4, by_d), INDEX(5, by_t), INDEX(6, by_o)};
+static const struct store_index_part primary = PART("id", KEY_INTEGER, false);
 
 static struct row sound_rows[PLANNED];
 static const struct tape_node *entries[N(all_indexes) + 1][PLANNED]; /* by id; 0: by the key */
@@ -138,8 +139,8 @@ static void check_planned(const struct expression *e, const struct filter *filte
 {
     static const char *const names[] = {"id", "i", "s", "d", "t", "o.k", "o.s"};
     struct plan_order order[3];
-    struct plan_index indexes[] = {PICK(all_indexes), PICK(all_indexes), PICK(all_indexes),
-                                   PICK(all_indexes)};
+    struct store_index indexes[] = {PICK(all_indexes), PICK(all_indexes), PICK(all_indexes),
+                                    PICK(all_indexes)};
     struct plan_query q = {.filter = filter,
                            .order = order,
                            .n_order = random_below(4),

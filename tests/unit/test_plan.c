@@ -16,23 +16,23 @@ static const char schema[] =
     {                              \
         STR_INIT(name), type, down \
     }
-static const struct plan_part by_region[] = {PART("region", KEY_STRING, false)};
-static const struct plan_part by_region_population[] = {PART("region", KEY_STRING, false),
-                                                        PART("population", KEY_INTEGER, true)};
-static const struct plan_part by_population[] = {PART("population", KEY_INTEGER, false)};
-static const struct plan_part by_code[] = {PART("code", KEY_STRING, false)};
-static const struct plan_part by_founded[] = {PART("founded", KEY_STRING, false)};
-static const struct plan_part by_seen[] = {PART("seen", KEY_STRING, true)};
-static const struct plan_part by_city[] = {PART("address.city", KEY_STRING, false),
-                                           PART("region", KEY_STRING, false)};
-static const struct plan_part by_name[] = {PART("name", KEY_STRING, false)};
-static const struct plan_part by_loose[] = {PART("loose", KEY_STRING, false)};
+static const struct store_index_part by_region[] = {PART("region", KEY_STRING, false)};
+static const struct store_index_part by_region_population[] = {
+    PART("region", KEY_STRING, false), PART("population", KEY_INTEGER, true)};
+static const struct store_index_part by_population[] = {PART("population", KEY_INTEGER, false)};
+static const struct store_index_part by_code[] = {PART("code", KEY_STRING, false)};
+static const struct store_index_part by_founded[] = {PART("founded", KEY_STRING, false)};
+static const struct store_index_part by_seen[] = {PART("seen", KEY_STRING, true)};
+static const struct store_index_part by_city[] = {PART("address.city", KEY_STRING, false),
+                                                  PART("region", KEY_STRING, false)};
+static const struct store_index_part by_name[] = {PART("name", KEY_STRING, false)};
+static const struct store_index_part by_loose[] = {PART("loose", KEY_STRING, false)};
 
 #define INDEX(id, parts, unique, ready)                      \
     {                                                        \
         id, STR_INIT(#parts), unique, ready, parts, N(parts) \
     }
-static const struct plan_index indexes[] = {
+static const struct store_index indexes[] = {
     INDEX(1, by_region, false, true),     INDEX(2, by_region_population, false, true),
     INDEX(3, by_population, false, true), INDEX(4, by_code, true, true),
     INDEX(5, by_founded, false, true),    INDEX(6, by_seen, false, true),

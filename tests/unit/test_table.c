@@ -151,10 +151,10 @@ static void a_definition_is_read(void **state)
     struct table t = book(*state);
     assert_true(str_eq(t.title, STR("Books")));
     assert_int_equal(t.n_attributes, 3);
-    assert_int_equal(t.n_indexed, 1);
+    assert_int_equal(t.n_indexes, 1);
+    assert_true(str_eq(t.indexes[0].name, STR("by_year")));
     assert_int_equal(t.key, 0);
     assert_int_equal(t.key_type, KEY_INTEGER);
-    assert_true(t.attributes[2].indexed && !t.attributes[1].indexed);
     assert_true(t.attributes[0].required && !t.attributes[1].required);
     assert_true(str_eq(t.annotations, STR("{\"audience\":[\"user\"],\"priority\":0.5}")));
     struct buf schema = {0};
@@ -184,14 +184,6 @@ static void bad_definitions_name_the_place(void **state)
          "/schema/properties/a-b"},
         {"{\"primaryKey\":\"id\"," ROW("\"id\":{\"type\":\"string\",\"pattern\":\"(\"}") "}",
          "/schema/properties/id/pattern"},
-        {"{\"primaryKey\":\"id\",\"indexed\":[\"x\"]," ROW("\"id\":{\"type\":\"string\"}") "}",
-         "/indexed/x"},
-        {"{\"primaryKey\":\"id\",\"indexed\":[\"l\"]," ROW(
-             "\"id\":{\"type\":\"string\"},\"l\":{\"type\":\"array\"}") "}",
-         "/indexed/l"},
-        {"{\"primaryKey\":\"id\",\"indexed\":[\"id\",\"id\"]," ROW(
-             "\"id\":{\"type\":\"string\"}") "}",
-         "/indexed"},
         {"{\"primaryKey\":\"id\",\"colour\":1," ROW("\"id\":{\"type\":\"string\"}") "}", "/colour"},
         {"{\"primaryKey\":\"id\",\"annotations\":{\"priority\":2}," ROW(
              "\"id\":{\"type\":\"string\"}") "}",
