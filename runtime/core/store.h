@@ -189,12 +189,13 @@ int store_drop_index(struct store *store, uint32_t table, uint32_t index);
  * writing next takes back what a dead one left. */
 struct store_checked {
     uint64_t n_tables, n_rows, n_indexes, n_entries, n_changes;
+    uint64_t n_sessions, n_jobs;
     bool has_unfinished_load, has_unfinished_build;
 };
 /* Compares all of DATA in one snapshot: tables with their rows and counts, rows with the entries of
- * each index, rows with the changes that the log still has, the log with its sequence. `finding` is
- * one sentence for the operator. Returns how many, or an error. Blocks; memory is constant. `ret`
- * may be NULL. */
+ * each index, rows with the changes that the log still has, the log with its sequence; and all of
+ * SYS, unless it is in memory. `finding` is one sentence for the operator. Returns how many, or an
+ * error. Blocks; memory is constant. `ret` may be NULL. */
 int store_check(struct store *store, void (*report)(void *ctx, struct str finding), void *ctx,
                 struct store_checked *ret);
 

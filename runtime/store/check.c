@@ -1,4 +1,4 @@
-/* store/check.c - store_check: does all of DATA agree?
+/* store/check.c - store_check: does all of DATA agree? (SYS: check_sys.c)
  *
  * One snapshot, gone through map by map; what one map says is looked up in the others. Nothing is
  * kept but the ids of tables and indexes, so memory does not grow with the rows. A record that
@@ -17,9 +17,7 @@
 
 struct check {
     struct kv_txn *txn;
-    void (*report)(void *ctx, struct str finding);
-    void *ctx;
-    int n;
+    struct findings *findings;
     uint64_t seq, floor; /* of the log */
     uint64_t next_seq;   /* expected in it */
     uint64_t building;
@@ -30,14 +28,11 @@ struct check {
     uint32_t before_len;                /* up to its row's key */
     struct buf entry;
     struct arena scratch; /* of a row or an entry */
-    struct store_checked done;
 };
 
 /* ---- Saying it ------------------------------------------------------------------------------ */
 
-static void find(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void find(struct check *c, const char *fmt, ...)
+void find(struct findings *f, const char *fmt, ...)
 {
     char text[FINDING_BYTES];
     va_list args;
@@ -45,8 +40,8 @@ static void find(struct check *c, const char *fmt, ...)
     int n = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     uint32_t len = n < 0 ? 0 : n < FINDING_BYTES ? (uint32_t)n : FINDING_BYTES - 1;
-    c->n++;
-    c->report(c->ctx, (struct str){text, len});
+    f->n++;
+    f->report(f->ctx, (struct str){text, len});
 }
 
 struct shown {
@@ -71,8 +66,7 @@ static const char *show_key(struct str key, struct shown *out)
 #define OF_TABLE  "table " STR_FMT "." STR_FMT
 #define TABLE_(c) STR_ARG((c)->table->database), STR_ARG((c)->table->name)
 
-/* What is wrong with a record, and no reason to stop. */
-static bool is_finding(int err)
+bool is_finding(int err)
 {
     return err == ERR_STORE_DAMAGED || err == ERR_STORE_FORMAT;
 }
@@ -88,8 +82,8 @@ static int check_version(struct check *c, uint64_t version, enum store_change_ki
     struct str value, log_key = {(char *)at, sizeof at};
     kv_put_u64(at, version);
     if (version > c->seq)
-        find(c, OF_TABLE ": %s has version %llu, but the last change is %llu", TABLE_(c), what,
-             (unsigned long long)version, (unsigned long long)c->seq);
+        find(c->findings, OF_TABLE ": %s has version %llu, but the last change is %llu", TABLE_(c),
+             what, (unsigned long long)version, (unsigned long long)c->seq);
     if (version < c->floor || version > c->seq)
         return 0;
     int err = kv_get(c->txn, KV_LOG, log_key, &value);
@@ -98,8 +92,8 @@ static int check_version(struct check *c, uint64_t version, enum store_change_ki
     if (err && err != ERR_ABSENT)
         return is_finding(err) ? 0 : err; /* the log's own check says it */
     if (err || change.kind != kind || change.table != c->table->id || !str_eq(change.key, key))
-        find(c, OF_TABLE ": %s has version %llu, of which the log knows something else", TABLE_(c),
-             what, (unsigned long long)version);
+        find(c->findings, OF_TABLE ": %s has version %llu, of which the log knows something else",
+             TABLE_(c), what, (unsigned long long)version);
     return 0;
 }
 
@@ -111,13 +105,13 @@ static int check_change(void *ctx, struct str key, struct str value)
     arena_reset(&c->scratch);
     int err = change_read(key, value, &c->scratch, &change);
     if (is_finding(err))
-        find(c, "change log: change %llu cannot be read", (unsigned long long)seq);
+        find(c->findings, "change log: change %llu cannot be read", (unsigned long long)seq);
     else if (err)
         return err;
     if (seq != c->next_seq)
-        find(c, "change log: change %llu is missing", (unsigned long long)c->next_seq);
+        find(c->findings, "change log: change %llu is missing", (unsigned long long)c->next_seq);
     c->next_seq = seq + 1;
-    c->done.n_changes++;
+    c->findings->done.n_changes++;
     return 0;
 }
 
@@ -126,7 +120,7 @@ static int check_log(struct check *c)
     c->next_seq = c->floor;
     int err = kv_scan(c->txn, KV_LOG, STR(""), check_change, c);
     if (!err && c->next_seq != c->seq + 1)
-        find(c, "change log: it ends at %llu, but the last change is %llu",
+        find(c->findings, "change log: it ends at %llu, but the last change is %llu",
              (unsigned long long)c->next_seq - 1, (unsigned long long)c->seq);
     return err;
 }
@@ -144,13 +138,13 @@ static int check_entry_of(struct check *c, const struct store_index *index,
     if (err == ERR_NO_MEMORY)
         return err;
     if (err) {
-        find(c, OF_TABLE ": row %s does not fit index " STR_FMT, TABLE_(c),
+        find(c->findings, OF_TABLE ": row %s does not fit index " STR_FMT, TABLE_(c),
              show_key(row->key, &key), STR_ARG(index->name));
         return 0;
     }
     err = kv_get(c->txn, KV_ENTRIES, buf_str(&c->entry), &value);
     if (err == ERR_ABSENT)
-        find(c, OF_TABLE ": row %s has no entry in index " STR_FMT, TABLE_(c),
+        find(c->findings, OF_TABLE ": row %s has no entry in index " STR_FMT, TABLE_(c),
              show_key(row->key, &key), STR_ARG(index->name));
     return err == ERR_ABSENT ? 0 : err;
 }
@@ -181,7 +175,7 @@ static int visit_row(void *ctx, struct str key, struct str value)
     arena_reset(&c->scratch);
     int err = row_read(own, value, &c->scratch, &row);
     if (is_finding(err))
-        find(c, OF_TABLE ": row %s cannot be read: %s", TABLE_(c), show_key(own, &shown),
+        find(c->findings, OF_TABLE ": row %s cannot be read: %s", TABLE_(c), show_key(own, &shown),
              err_text(err));
     else
         err = err ? err : check_row(c, &row);
@@ -196,11 +190,11 @@ static int check_rows(struct check *c)
     c->n_rows = 0;
     kv_put_u32(id, c->table->id);
     int err = kv_scan(c->txn, KV_ROWS, (struct str){(char *)id, 4}, visit_row, c);
-    c->done.n_rows += c->n_rows;
+    c->findings->done.n_rows += c->n_rows;
     if (err >= 0)
         err = store_count_rows(&view, c->table->id, &counted);
     if (!err && counted != c->n_rows)
-        find(c, OF_TABLE ": it counts %llu rows, but there are %llu", TABLE_(c),
+        find(c->findings, OF_TABLE ": it counts %llu rows, but there are %llu", TABLE_(c),
              (unsigned long long)counted, (unsigned long long)c->n_rows);
     return err;
 }
@@ -232,7 +226,7 @@ static int check_row_of(struct check *c, struct str entry, struct str row_key)
     bool has_null;
     int match = compare_with_row(c, entry, row_key, &has_null);
     if (match == ENTRY_WRONG)
-        find(c,
+        find(c->findings,
              OF_TABLE ": index " STR_FMT " has an entry for row %s that is not there or is not so",
              TABLE_(c), STR_ARG(c->index->name), show_key(row_key, &shown));
     return match < 0 ? match : 0;
@@ -250,7 +244,8 @@ static int check_repetition(struct check *c, struct str entry, struct str row_ke
     struct shown shown;
     int match = compare_with_row(c, entry, row_key, &has_null);
     if (match == ENTRY_FITS && !has_null)
-        find(c, OF_TABLE ": row %s has the same values as another in the unique index " STR_FMT,
+        find(c->findings,
+             OF_TABLE ": row %s has the same values as another in the unique index " STR_FMT,
              TABLE_(c), show_key(row_key, &shown), STR_ARG(c->index->name));
     return match < 0 ? match : 0;
 }
@@ -264,8 +259,8 @@ static int visit_entry(void *ctx, struct str key, struct str value)
     uint32_t len = index_entry_split(key, value);
     c->n_entries++;
     if (!len || len > sizeof c->before) {
-        find(c, OF_TABLE ": index " STR_FMT " has an entry that cannot be read", TABLE_(c),
-             STR_ARG(c->index->name));
+        find(c->findings, OF_TABLE ": index " STR_FMT " has an entry that cannot be read",
+             TABLE_(c), STR_ARG(c->index->name));
         return 0;
     }
     struct str wanted = {key.p, len}, row_key = {key.p + len, key.n - len};
@@ -295,14 +290,14 @@ static int check_index(struct check *c, const struct store_index *index)
     c->n_entries = c->before_len = 0;
     kv_put_u32(id, index->id);
     if (!index->ready && c->building != ((uint64_t)c->table->id << 32 | index->id))
-        find(c, OF_TABLE ": index " STR_FMT " is not ready, and nobody builds it", TABLE_(c),
-             STR_ARG(index->name));
+        find(c->findings, OF_TABLE ": index " STR_FMT " is not ready, and nobody builds it",
+             TABLE_(c), STR_ARG(index->name));
     int err = kv_scan(c->txn, KV_ENTRIES, from, visit_entry, c);
-    c->done.n_indexes++;
-    c->done.n_entries += c->n_entries;
+    c->findings->done.n_indexes++;
+    c->findings->done.n_entries += c->n_entries;
     if (err < 0 || !index->ready || c->n_entries == c->n_rows)
         return err < 0 ? err : 0;
-    find(c, OF_TABLE ": index " STR_FMT " has %llu entries for %llu rows", TABLE_(c),
+    find(c->findings, OF_TABLE ": index " STR_FMT " has %llu entries for %llu rows", TABLE_(c),
          STR_ARG(index->name), (unsigned long long)c->n_entries, (unsigned long long)c->n_rows);
     err = kv_scan(c->txn, KV_ENTRIES, from, name_entry, c);
     return err < 0 ? err : 0;
@@ -314,10 +309,10 @@ static int visit_table(void *ctx, const struct store_table *table)
 {
     struct check *c = ctx;
     c->table = table;
-    c->done.n_tables++;
+    c->findings->done.n_tables++;
     arena_reset(&c->scratch);
     if (!table_exists(c->txn, table->id))
-        find(c, OF_TABLE ": its count of rows is missing", TABLE_(c));
+        find(c->findings, OF_TABLE ": its count of rows is missing", TABLE_(c));
     int err = check_version(c, table->version, STORE_TABLE_PUT, STR_NONE, "it");
     if (!err)
         err = check_rows(c);
@@ -342,7 +337,7 @@ static int check_counted(void *ctx, struct str key, struct str value)
     if (err && err != ERR_ABSENT && !is_finding(err))
         return err;
     if (err || (uint32_t)id != kv_u32(key.p))
-        find(c, "a count of rows belongs to no table of the catalog");
+        find(c->findings, "a count of rows belongs to no table of the catalog");
     return 0;
 }
 
@@ -351,7 +346,7 @@ static int check_tables(struct check *c)
     struct store_view view = {.txn = *c->txn};
     int err = store_scan_tables(&view, visit_table, c);
     if (is_finding(err))
-        find(c, "the catalog cannot be read to its end: %s", err_text(err));
+        find(c->findings, "the catalog cannot be read to its end: %s", err_text(err));
     if (err && !is_finding(err))
         return err;
     return kv_scan(c->txn, KV_TABLES, STR(""), check_counted, c);
@@ -405,7 +400,7 @@ static int check_owners(struct check *c, enum kv_map map, const struct ids *owne
             return err == ERR_ABSENT ? 0 : err;
         uint32_t id = key.n < 4 ? 0 : kv_u32(key.p);
         if (!has_id(owners, id))
-            find(c, "%s %u that is neither there nor dropped", what, id);
+            find(c->findings, "%s %u that is neither there nor dropped", what, id);
         if (id == UINT32_MAX)
             return 0;
         kv_put_u32(at, id + 1);
@@ -446,30 +441,46 @@ static int check_all(struct check *c)
     if (!err)
         err = check_orphans(c, KV_INDEXES, KV_DROPPED_INDEXES, KV_ENTRIES,
                             "there are entries of an index");
-    c->done.has_unfinished_load = loading;
-    c->done.has_unfinished_build = c->building;
-    return err ? err : c->n;
+    c->findings->done.has_unfinished_load = loading;
+    c->findings->done.has_unfinished_build = c->building;
+    return err;
+}
+
+static int check_data(struct kv_txn *txn, struct findings *findings)
+{
+    struct check *c = calloc(1, sizeof *c);
+    if (!c)
+        return ERR_NO_MEMORY;
+    *c = (struct check){.txn = txn, .findings = findings};
+    arena_init(&c->scratch, 0);
+    int err = check_all(c);
+    buf_done(&c->entry);
+    arena_done(&c->scratch);
+    free(c);
+    return err;
+}
+
+static int check_space(struct store *store, enum store_space space,
+                       int (*check)(struct kv_txn *txn, struct findings *findings),
+                       struct findings *findings)
+{
+    struct store_view *view;
+    int err = store_view_open(store, space, &view);
+    if (err)
+        return err;
+    err = check(&view->txn, findings);
+    store_view_close(view);
+    return err;
 }
 
 int store_check(struct store *store, void (*report)(void *ctx, struct str finding), void *ctx,
                 struct store_checked *ret)
 {
-    struct store_view *view;
-    int err = store_view_open(store, STORE_DATA, &view);
-    if (err)
-        return err;
-    struct check *c = calloc(1, sizeof *c);
-    if (c) {
-        *c = (struct check){.txn = &view->txn, .report = report, .ctx = ctx};
-        arena_init(&c->scratch, 0);
-        err = check_all(c);
-        buf_done(&c->entry);
-        arena_done(&c->scratch);
-    }
-    err = c ? err : ERR_NO_MEMORY;
-    if (err >= 0 && ret)
-        *ret = c->done;
-    free(c);
-    store_view_close(view);
-    return err;
+    struct findings findings = {.report = report, .ctx = ctx};
+    int err = check_space(store, STORE_DATA, check_data, &findings);
+    if (!err)
+        err = check_space(store, STORE_SYS, check_sys, &findings);
+    if (!err && ret)
+        *ret = findings.done;
+    return err ? err : findings.n;
 }

@@ -4,7 +4,7 @@
  * - batch.c: a write transaction and its counters; load.c: imports with their undo job
  * - catalog.c: tables; rows.c: rows; change_log.c: changes; sessions.c, jobs.c: what SYS holds
  * - index.c: indexes and their entries; index_build.c: those of rows that are there
- * - check.c: does all of it agree?
+ * - check.c, check_sys.c: does all of it agree?
  * - directory.c: LMDB files of a data directory; secret.c: DIR/secret
  * - kv.h: ordered maps, by lmdb.c (lmdb_open.c) and mem.c; record.h, cbor_tape.h: values
  */
@@ -209,10 +209,18 @@ int row_read(struct str key, struct str value, struct arena *arena, struct store
 int row_find(struct kv_txn *txn, uint32_t table, struct str key, struct arena *arena,
              struct store_row *ret);
 
+struct expiry_key {
+    uint32_t len;
+    char bytes[4 + SESSION_ID_BYTES];
+};
+/* The key in SESSION_EXPIRY; of the same minute the same. */
+struct str session_expiry_key(int64_t expires_ms, struct str id, struct expiry_key *space);
+int session_read(struct str id, struct str value, struct arena *arena, struct store_session *ret);
 int session_put(struct batch *b, struct store_op *op);
 int session_touch(struct batch *b, struct store_op *op);
 int session_delete(struct batch *b, struct store_op *op);
 
+int job_read(struct str key, struct str value, struct arena *arena, struct store_job *ret);
 int job_put(struct batch *b, struct store_op *op);
 int job_delete(struct batch *b, struct store_op *op);
 /* Forgets up to `max` old jobs. Returns how many. */
@@ -237,6 +245,20 @@ void writer_stop(struct writer *w);           /* commits what waits; NULL is fin
 
 /* Rolls back what a load left whose process is gone; nothing if one is running. */
 int load_recover(struct store *store);
+
+/* ---- Checks --------------------------------------------------------------------------------- */
+
+struct findings {
+    void (*report)(void *ctx, struct str finding);
+    void *ctx;
+    int n;
+    struct store_checked done;
+};
+void find(struct findings *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What is wrong with a record, and no reason to stop? */
+bool is_finding(int err);
+/* Of SYS. Returns an error of the engine. */
+int check_sys(struct kv_txn *txn, struct findings *findings);
 
 /* ---- Data directory ------------------------------------------------------------------------- */
 

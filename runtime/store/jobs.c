@@ -13,10 +13,10 @@ static bool is_id(struct str id)
     return id.n > 0 && id.n <= JOB_ID_BYTES;
 }
 
-static int read_job(struct str key, struct str value, struct arena *arena, struct store_job *ret)
+int job_read(struct str key, struct str value, struct arena *arena, struct store_job *ret)
 {
     const struct tape_node *f[2];
-    int err = record_read(value, "is", arena, f);
+    int err = is_id(key) ? record_read(value, "is", arena, f) : ERR_STORE_DAMAGED;
     if (!err)
         *ret = (struct store_job){.id = key, .changed_ms = f[0]->v.i, .record = record_str(f[1])};
     return err;
@@ -112,12 +112,8 @@ int store_get_job(struct store_view *view, struct str id, struct arena *arena,
     struct str value;
     if (!is_id(id))
         return ERR_ABSENT;
-    int err = kv_get(&view->txn, KV_JOBS, id, &value);
-    if (err)
-        return err;
-    value = arena_str(arena, value);
-    id = arena_str(arena, id);
-    return value.p && id.p ? read_job(id, value, arena, ret) : ERR_NO_MEMORY;
+    int err = kv_get_kept(&view->txn, KV_JOBS, id, arena, &id, &value);
+    return err ? err : job_read(id, value, arena, ret);
 }
 
 struct job_scan {
@@ -131,7 +127,7 @@ static int visit_job(void *ctx, struct str key, struct str value)
     struct job_scan *scan = ctx;
     struct store_job job;
     arena_reset(&scan->scratch);
-    int err = read_job(key, value, &scan->scratch, &job);
+    int err = job_read(key, value, &scan->scratch, &job);
     return err ? err : scan->fn(scan->ctx, &job);
 }
 

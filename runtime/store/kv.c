@@ -28,6 +28,22 @@ int kv_get(struct kv_txn *txn, enum kv_map map, struct str key, struct str *ret)
     return txn->env->engine->get(txn, map, key, ret);
 }
 
+int kv_get_kept(struct kv_txn *txn, enum kv_map map, struct str key, struct arena *arena,
+                struct str *own_key, struct str *ret)
+{
+    struct str value;
+    int err = kv_get(txn, map, key, &value);
+    if (err)
+        return err;
+    struct str kept = arena_str(arena, *own_key);
+    value = arena_str(arena, value);
+    if (!kept.p || !value.p)
+        return ERR_NO_MEMORY;
+    *own_key = kept;
+    *ret = value;
+    return 0;
+}
+
 int kv_put(struct kv_txn *txn, enum kv_map map, struct str key, struct str value)
 {
     return txn->env->engine->put(txn, map, key, value);

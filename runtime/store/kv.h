@@ -82,6 +82,10 @@ int kv_begin(struct kv_env *env, bool writes, struct kv_txn *ret);
 int kv_commit(struct kv_txn *txn);
 void kv_end(struct kv_txn *txn);
 int kv_get(struct kv_txn *txn, enum kv_map map, struct str key, struct str *ret);
+/* The same, for who keeps it: the value and *own_key (the key, or what of it is the reader's)
+ * become copies in arena. */
+int kv_get_kept(struct kv_txn *txn, enum kv_map map, struct str key, struct arena *arena,
+                struct str *own_key, struct str *ret);
 int kv_put(struct kv_txn *txn, enum kv_map map, struct str key, struct str value);
 int kv_remove(struct kv_txn *txn, enum kv_map map, struct str key);
 int kv_count(struct kv_txn *txn, enum kv_map map, uint64_t *ret);

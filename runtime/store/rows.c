@@ -195,12 +195,8 @@ int store_get_row(struct store_view *view, uint32_t table, struct str key, struc
     struct str value;
     if (row_key(table, key, &full) || !table_exists(&view->txn, table))
         return ERR_ABSENT;
-    int err = kv_get(&view->txn, KV_ROWS, key_of(&full), &value);
-    if (err)
-        return err;
-    value = arena_str(arena, value);
-    key = arena_str(arena, key);
-    return value.p && key.p ? row_read(key, value, arena, ret) : ERR_NO_MEMORY;
+    int err = kv_get_kept(&view->txn, KV_ROWS, key_of(&full), arena, &key, &value);
+    return err ? err : row_read(key, value, arena, ret);
 }
 
 struct row_scan {

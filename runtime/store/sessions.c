@@ -19,18 +19,13 @@
 #define SHORT_FIELD_BYTES 1024 /* user, profile, version */
 #define SWEEP_ROWS        200  /* of one transaction */
 
-struct expiry_key {
-    uint32_t len;
-    char bytes[4 + SESSION_ID_BYTES];
-};
-
 static uint32_t minute_of(int64_t ms)
 {
     int64_t minute = ms / 60000;
     return minute < 0 ? 0 : minute > UINT32_MAX ? UINT32_MAX : (uint32_t)minute;
 }
 
-static struct str expiry_key(int64_t expires_ms, struct str id, struct expiry_key *space)
+struct str session_expiry_key(int64_t expires_ms, struct str id, struct expiry_key *space)
 {
     kv_put_u32((unsigned char *)space->bytes, minute_of(expires_ms));
     memcpy(space->bytes + 4, id.p, id.n);
@@ -62,8 +57,7 @@ static void write_record(const struct store_session *s, struct buf *out)
     cbor_write_int(s->expires_ms, out);
 }
 
-static int read_record(struct str id, struct str value, struct arena *arena,
-                       struct store_session *ret)
+int session_read(struct str id, struct str value, struct arena *arena, struct store_session *ret)
 {
     const struct tape_node *f[10];
     int err = record_read(value, "sssssiiiii", arena, f);
@@ -92,17 +86,14 @@ static int find_record(struct batch *b, struct str id, struct store_session *ret
     struct str value;
     if (id.n == 0 || id.n > SESSION_ID_BYTES)
         return ERR_LIMIT;
-    int err = kv_get(&b->txn, KV_SESSIONS, id, &value);
-    if (err)
-        return err;
-    value = arena_str(&b->scratch, value);
-    return value.p ? read_record(id, value, &b->scratch, ret) : ERR_NO_MEMORY;
+    int err = kv_get_kept(&b->txn, KV_SESSIONS, id, &b->scratch, &id, &value);
+    return err ? err : session_read(id, value, &b->scratch, ret);
 }
 
 static int forget_expiry(struct batch *b, const struct store_session *s)
 {
     struct expiry_key key;
-    int err = batch_remove(b, KV_SESSION_EXPIRY, expiry_key(s->expires_ms, s->id, &key));
+    int err = batch_remove(b, KV_SESSION_EXPIRY, session_expiry_key(s->expires_ms, s->id, &key));
     return err == ERR_ABSENT ? 0 : err;
 }
 
@@ -114,7 +105,7 @@ static int save(struct batch *b, const struct store_session *s, const struct sto
     int err = old && moves ? forget_expiry(b, old) : 0;
     buf_clear(&b->value);
     if (!err && moves)
-        err = batch_put(b, KV_SESSION_EXPIRY, expiry_key(s->expires_ms, s->id, &key));
+        err = batch_put(b, KV_SESSION_EXPIRY, session_expiry_key(s->expires_ms, s->id, &key));
     if (err)
         return err;
     write_record(s, &b->value);
@@ -271,14 +262,9 @@ int store_get_session(struct store_view *view, struct str id, struct arena *aren
     struct str value;
     if (id.n == 0 || id.n > SESSION_ID_BYTES)
         return ERR_ABSENT;
-    int err = kv_get(&view->txn, KV_SESSIONS, id, &value);
-    if (err)
-        return err;
-    value = arena_str(arena, value);
-    id = arena_str(arena, id);
-    if (!value.p || !id.p)
-        return ERR_NO_MEMORY;
-    err = read_record(id, value, arena, &s);
+    int err = kv_get_kept(&view->txn, KV_SESSIONS, id, arena, &id, &value);
+    if (!err)
+        err = session_read(id, value, arena, &s);
     if (!err && s.expires_ms <= clock_wall_ms())
         err = ERR_ABSENT;
     if (!err)
@@ -305,7 +291,7 @@ static int visit_session(void *ctx, struct str key, struct str value)
     if (scan->after.p && str_eq(key, scan->after))
         return 0;
     arena_reset(&scan->scratch);
-    int err = read_record(key, value, &scan->scratch, &s);
+    int err = session_read(key, value, &scan->scratch, &s);
     return err ? err : scan->fn(scan->ctx, &s);
 }
 

@@ -48,15 +48,21 @@ static struct store_index_build make_rows(struct fixture *f)
     return build;
 }
 
-static void change(struct fixture *f, enum kv_map map, struct str key, struct str value)
+static void change_in(struct fixture *f, enum store_space space, enum kv_map map, struct str key,
+                      struct str value)
 {
     struct kv_txn txn;
-    assert_int_equal(kv_begin(f->store->envs[STORE_DATA], true, &txn), 0);
+    assert_int_equal(kv_begin(f->store->envs[space], true, &txn), 0);
     if (value.p)
         assert_int_equal(kv_put(&txn, map, key, value), 0);
     else
         assert_int_equal(kv_remove(&txn, map, key), 0);
     assert_int_equal(kv_commit(&txn), 0);
+}
+
+static void change(struct fixture *f, enum kv_map map, struct str key, struct str value)
+{
+    change_in(f, STORE_DATA, map, key, value);
 }
 
 static struct row_key row_at(struct fixture *f, int i)
@@ -305,10 +311,63 @@ static void what_was_compared_is_counted(void **state)
     assert_int_equal(done.n_indexes, 2);
     assert_int_equal(done.n_entries, 2 * ROWS);
     assert_int_equal(done.n_changes, ROWS + 1); /* and the table */
+    assert_int_equal(done.n_sessions + done.n_jobs, 0);
     assert_false(done.has_unfinished_load || done.has_unfinished_build);
     change(f, KV_META, META_LOAD, STR("\0\0\0\0\0\0\0\1"));
     assert_int_equal(store_check(f->store, print_finding, NULL, &done), 0);
     assert_true(done.has_unfinished_load);
+}
+
+/* ---- SYS ------------------------------------------------------------------------------------ */
+
+#define EXPIRES_MS (INT64_C(77) * 60000)
+#define SESSION_ID "0123abcdsecret"
+
+static void make_session_and_job(struct fixture *f)
+{
+    struct store_session s = {.id = STR(SESSION_ID), .log_level = -1, .expires_ms = EXPIRES_MS};
+    struct store_job job = {.id = STR("0123abcd-7"), .record = STR("{}")};
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_SESSION, .if_version = STORE_MISSING, .session = &s},
+        {.kind = STORE_PUT_JOB, .if_version = STORE_MISSING, .job = &job},
+    };
+    assert_int_equal(write_list(f->store, STORE_SYS, ops, 2, NULL), 0);
+    check_is_clean(f->store);
+}
+
+static void a_session_that_will_not_expire_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct expiry_key space;
+    struct str entry = session_expiry_key(EXPIRES_MS, STR(SESSION_ID), &space);
+    make_session_and_job(f);
+    change_in(f, STORE_SYS, KV_SESSION_EXPIRY, entry, STR_NONE);
+    expect(f, 1, "session 0123abcd... is not among those that will expire\n");
+    entry = session_expiry_key(EXPIRES_MS + 60000, STR(SESSION_ID), &space);
+    change_in(f, STORE_SYS, KV_SESSION_EXPIRY, entry, STR(""));
+    expect(f, 2, "session 0123abcd... expires, which is not there or not then\n");
+}
+
+static void an_entry_of_a_session_that_is_gone_is_found(void **state)
+{
+    struct fixture *f = *state;
+    make_session_and_job(f);
+    change_in(f, STORE_SYS, KV_SESSIONS, STR(SESSION_ID), STR_NONE);
+    expect(f, 1, "session 0123abcd... expires, which is not there or not then\n");
+    change_in(f, STORE_SYS, KV_SESSION_EXPIRY, STR("\0\0\0\1"), STR(""));
+    expect(f, 2, "an entry of what will expire cannot be read\n");
+}
+
+static void records_of_sys_that_cannot_be_read_are_found(void **state)
+{
+    struct fixture *f = *state;
+    make_session_and_job(f);
+    change_in(f, STORE_SYS, KV_SESSIONS, STR(SESSION_ID), STR("\x84\x01"));
+    change_in(f, STORE_SYS, KV_JOBS, STR("0123abcd-7"), STR("\x82\x01"));
+    expect(f, 2, "session 0123abcd... cannot be read: The store is damaged\n");
+    expect(f, 2, "job 0123abcd... cannot be read: The store is damaged\n");
+    change_in(f, STORE_SYS, KV_SESSIONS, STR("\1\"x"), STR("\x84\x02"));
+    expect(f, 3, "session \\x01\"x cannot be read");
 }
 
 #define CASES(X)                                     \
@@ -327,7 +386,10 @@ static void what_was_compared_is_counted(void **state)
     X(a_table_without_a_count_is_found)              \
     X(an_index_that_nobody_builds_is_found)          \
     X(what_was_compared_is_counted)                  \
-    X(keys_are_shown_as_people_know_them)
+    X(keys_are_shown_as_people_know_them)            \
+    X(a_session_that_will_not_expire_is_found)       \
+    X(an_entry_of_a_session_that_is_gone_is_found)   \
+    X(records_of_sys_that_cannot_be_read_are_found)
 
 int main(void)
 {
