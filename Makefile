@@ -123,6 +123,7 @@ $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
+$(B)/tests/bench/make_rows $(B)/tests/bench/bench_data $(B)/tests/bench/bench_lmdb: $(B)/tests/bench/rows.o
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 .PHONY: check-wire check-multi
@@ -168,13 +169,15 @@ check-tests:
 	@tests/run build/check.log $(addprefix --beside ,$(BESIDE_TESTS)) $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
-.PHONY: conformance bench bench-quick
+.PHONY: conformance bench bench-quick bench-data
 conformance: all ## outside clients and suites against a server with two workers
 	@conformance/run
 bench: all ## measure; takes minutes
 	@tests/bench/run
 bench-quick: all ## measure for a minute
 	@tests/bench/run --quick
+bench-data: all ## measure tables of BENCH_ROWS rows (1000000); fails if a bound is broken
+	@tests/bench/data
 
 # ---- fuzzing: every tests/fuzz/fuzz_x.c holds one LLVMFuzzerTestOneInput; needs clang
 FUZZ_SECONDS ?= 30
