@@ -28,6 +28,7 @@
     X(BAD_FRAMING, -32600, 400, "Malformed HTTP request")               \
     X(NO_ENDPOINT, -32600, 404, "Not found")                            \
     X(HTTP_METHOD, -32600, 405, "HTTP method not allowed")              \
+    X(OUTPUT, -32603, 200, "The result breaks its outputSchema")        \
     X(BUSY, -32603, 503, "Server is busy")                              \
     X(SESSIONS, -32603, 503, "Too many sessions")                       \
     X(TIMED_OUT, -32603, 200, "The time limit was exceeded")            \

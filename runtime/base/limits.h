@@ -74,6 +74,7 @@
 #define NAME_BYTES_MAX     64           /* of a database, table or attribute */
 #define ROW_BYTES_MAX      (1u << 20)   /* of one encoded row */
 #define ROW_NODES_MAX      (128u << 10) /* values and member names in one row */
+#define RESULT_TAPE_BYTES  (256u << 20) /* of a result that is opened to be checked */
 #define ARGUMENT_NODES_MAX (256u << 10) /* of a tool call; they fit an arena beside any body */
 #define TXN_ROWS_MAX       1000         /* rows of one write transaction */
 #define TXN_MS_MAX         50

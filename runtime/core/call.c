@@ -92,11 +92,12 @@ void call_accept(struct call *call, int http_status)
     call_leave(call);
 }
 
-/* A fault of ours, not of the client or of a full server; its cause is for the operator only. */
+/* A fault of ours, not of the client or of a full server; its cause is for the operator only.
+ * ERR_OUTPUT was told where it was found. */
 static bool is_ours(int err)
 {
     return err_rpc_code(err) == err_rpc_code(ERR_INTERNAL) && err != ERR_BUSY &&
-           err != ERR_SESSIONS && err != ERR_TIMED_OUT && err != ERR_NO_MEMORY;
+           err != ERR_SESSIONS && err != ERR_TIMED_OUT && err != ERR_NO_MEMORY && err != ERR_OUTPUT;
 }
 
 void call_fail(struct call *call, int err, struct str message, struct str data_json)

@@ -51,7 +51,10 @@ struct call {
     const struct mcp_method_row *row;  /* of a request being handled */
     struct core *core;
     struct catalog *catalog; /* the snapshot that this call works by, or NULL */
-    struct call *batch;      /* the batch this one is a member of, or NULL */
+    /* of the tool that is called: what its result must fit, and its name */
+    const struct json_schema *output;
+    struct str tool;
+    struct call *batch; /* the batch this one is a member of, or NULL */
     struct call *next;
     uint32_t n_waiting;            /* of a batch: members without an answer */
     _Atomic bool orphaned;         /* read by handler threads too */

@@ -31,12 +31,12 @@ struct catalog_tool {
     struct str name;
     const struct table *table;
     enum table_verb verb;
-    const struct json_schema *input;
+    const struct json_schema *input, *output;
 };
 
 struct catalog_operation {
     const struct operation *operation;
-    const struct json_schema *input;
+    const struct json_schema *input, *output;
 };
 
 struct catalog {

@@ -12,10 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct compiled {
+    struct str text;
+    const struct json_schema *schema;
+};
+
 struct making {
     struct catalog *catalog;
     const struct search_limits *limits;
     const struct core_config *config;
+    struct compiled outputs[VERB_N]; /* the last ones */
 };
 
 /* ---- Adding entries ------------------------------------------------------------------------- */
@@ -67,13 +73,12 @@ static void sort(struct catalog_list *list)
 /* ---- Tools ---------------------------------------------------------------------------------- */
 
 /* 0, ERR_NO_MEMORY, or ERR_PARAMS: the table's schema holds what cannot stand in a tool's. */
-static int compile_input(struct catalog *c, const struct mcp_tool *tool,
-                         const struct json_schema **ret)
+static int compile(struct catalog *c, struct str name, struct str text,
+                   const struct json_schema **ret)
 {
     const struct tape_node *tape;
     struct wire_fault fault;
     struct schema_faults faults;
-    struct str text = tool->input_schema;
     char *padded = arena_zalloc(&c->arena, (size_t)text.n + JSON_PADDING_BYTES);
     if (!padded)
         return ERR_NO_MEMORY;
@@ -84,9 +89,26 @@ static int compile_input(struct catalog *c, const struct mcp_tool *tool,
     err = json_schema_compile(tape, NULL, &c->arena, ret, &faults);
     if (err == ERR_PARAMS)
         log_error("tool " STR_FMT " is left out, its schema cannot be used: %s: %s, expected %s",
-                  STR_ARG(tool->name), faults.v[0].pointer, faults.v[0].keyword,
-                  faults.v[0].expected);
+                  STR_ARG(name), faults.v[0].pointer, faults.v[0].keyword, faults.v[0].expected);
     return err;
+}
+
+/* Tools that give a row have one output schema, and so have all that delete. */
+static int compile_output(struct making *m, enum table_verb verb, struct mcp_tool *tool,
+                          const struct json_schema **ret)
+{
+    struct compiled *own = &m->outputs[verb];
+    for (enum table_verb other = 0; other < VERB_N; other++)
+        if (m->outputs[other].text.p && str_eq(m->outputs[other].text, tool->output_schema))
+            *own = m->outputs[other];
+    if (!own->text.p || !str_eq(own->text, tool->output_schema)) {
+        int err = compile(m->catalog, tool->name, tool->output_schema, &own->schema);
+        if (err < 0)
+            return err;
+        own->text = tool->output_schema;
+    }
+    *ret = own->schema;
+    return 0;
 }
 
 static void fill_annotations(enum table_verb verb, struct mcp_tool_annotations *a)
@@ -128,7 +150,9 @@ static int add_tool(struct making *m, const struct table *table, enum table_verb
     struct catalog_tool *entry = &c->tools[c->n_tools];
     int err = fill_tool(m, table, verb, &tool, &annotations);
     if (err == 0)
-        err = compile_input(c, &tool, &entry->input);
+        err = compile(c, tool.name, tool.input_schema, &entry->input);
+    if (err == 0)
+        err = compile_output(m, verb, &tool, &entry->output);
     if (err < 0)
         return err == ERR_PARAMS ? 0 : err;
     entry->name = tool.name;
@@ -182,7 +206,9 @@ static int add_operation(struct making *m, const struct operation *o)
     MCP_SET(&tool, annotations, &annotations);
     struct catalog_operation *entry = &c->operations[c->n_operations++];
     entry->operation = o;
-    int err = compile_input(c, &tool, &entry->input);
+    int err = compile(c, tool.name, tool.input_schema, &entry->input);
+    if (err == 0)
+        err = compile(c, tool.name, tool.output_schema, &entry->output);
     return err < 0 ? err
                    : add_entry(c, &c->lists[PROFILE_OPERATIONS][CATALOG_TOOLS], tool.name,
                                MCP_DEFINITION_TOOL, &tool);
@@ -350,7 +376,7 @@ static int make_templates(struct making *m)
 int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits,
                          const struct core_config *config)
 {
-    struct making m = {catalog, limits, config};
+    struct making m = {.catalog = catalog, .limits = limits, .config = config};
     int err = make_tools(&m);
     if (err == 0)
         err = make_operations(&m);

@@ -1,10 +1,12 @@
 /* core/on_tools.c - tools/list and tools/call.
  *
  * An unknown tool and arguments that do not fit its schema are protocol errors (MCP 2025-06-18,
- * Tools, Error Handling); what fails inside a tool is a result with isError.
+ * Tools, Error Handling); what fails inside a tool is a result with isError. A result that would
+ * break the tool's outputSchema (by a row that came into the store on another way) is not sent.
  */
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "core/catalog.h"
 #include "core/dispatch.h"
 #include "core/lists.h"
@@ -13,7 +15,8 @@
 
 #include <string.h>
 
-#define NAME_SHOWN_MAX 200 /* bytes of an unknown name */
+#define NAME_SHOWN_MAX     200 /* bytes of an unknown name */
+#define SMALL_RESULT_BYTES 1024
 
 int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_params *params,
                       struct mcp_list_tools_result *result)
@@ -24,12 +27,55 @@ int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_para
 
 /* ---- Results -------------------------------------------------------------------------------- */
 
+/* Where and how, but nothing of the value: it may be anybody's. */
+static int tell_misfit(struct call *call, const struct schema_fault *fault)
+{
+    log_error("tool " STR_FMT ": the result breaks its outputSchema: %s: %s, expected %s",
+              STR_ARG(call->tool), fault->pointer, fault->keyword, fault->expected);
+    return ERR_OUTPUT;
+}
+
+/* A check that reached its limits has found no misfit. */
+static int check_text(struct call *call, struct str text, struct arena *arena)
+{
+    const struct tape_node *tape;
+    struct wire_fault fault;
+    struct schema_faults faults;
+    char *padded = arena_alloc(arena, (size_t)text.n + JSON_PADDING_BYTES);
+    if (!padded)
+        return ERR_NO_MEMORY;
+    memcpy(padded, text.p, text.n);
+    memset(padded + text.n, 0, JSON_PADDING_BYTES);
+    int err = tape_open((struct str){padded, text.n}, arena, &tape, &fault);
+    if (err == 0)
+        err = json_schema_check(call->output, tape, &faults);
+    if (err == ERR_PARAMS)
+        return tell_misfit(call, &faults.v[0]);
+    return err == ERR_LIMIT ? 0 : err;
+}
+
+/* The text that is sent is checked, not what it was made of, so that nothing between can go wrong.
+ * A small one is opened in the room that the call has left anyway. */
+static int check_result(struct call *call, struct str text)
+{
+    struct arena arena;
+    if (text.n <= SMALL_RESULT_BYTES)
+        return check_text(call, text, &call->arena);
+    arena_init(&arena, RESULT_TAPE_BYTES);
+    int err = check_text(call, text, &arena);
+    arena_done(&arena);
+    return err;
+}
+
 static int write_result(struct call *call, struct str text, bool failed, struct str meta)
 {
     struct mcp_content_block block = {0};
     struct mcp_call_tool_result result = {0};
     if (!text.p)
         return ERR_NO_MEMORY;
+    int err = failed ? 0 : check_result(call, text);
+    if (err < 0)
+        return err;
     block.kind = MCP_KIND_TEXT_CONTENT;
     MCP_SET(&block, text, text);
     result.content.v = &block;
@@ -154,6 +200,8 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
     err = open_arguments(call, params->arguments, &args);
     if (err < 0)
         return err;
+    call->tool = params->name;
+    call->output = tool ? tool->output : operation->output;
     err = json_schema_check(tool ? tool->input : operation->input, args, &faults);
     if (err == ERR_PARAMS || err == ERR_LIMIT)
         return refuse(call, &faults);
