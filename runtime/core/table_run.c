@@ -245,6 +245,7 @@ static int check_again(struct run *run)
     if (!tool)
         return ERR_ABSENT;
     run->table = tool->table;
+    run->call->output = tool->output;
     err = json_schema_check(tool->input, run->args, &faults);
     return err == ERR_PARAMS || err == ERR_LIMIT ? run_explain(run, "/params/arguments", &faults)
                                                  : err;
