@@ -354,9 +354,31 @@ int store_sweep_sessions(struct store *store, int64_t now_ms, uint32_t max);
  * abort does. */
 struct store_load;
 int store_load_begin(struct store *store, uint32_t table, struct store_load **ret);
+/* A row that was not written, or could not be taken back. */
+struct store_refusal {
+    uint64_t row;   /* which of the load's rows, counted from 0 */
+    int err;        /* ERR_EXISTS; ERR_LIMIT, ERR_PARAMS: as of a PUT_ROW */
+    uint32_t index; /* because of this one; 0: of the primary key, or of the row itself */
+    struct str key;
+    const struct tape_node *content;
+};
+struct store_load_rules {
+    uint64_t table_version; /* as of an operation: ERR_STALE when the table has another one */
+    /* A row is refused: it is left out, and told here once its batch is committed; what this
+     * returns other than 0 is the error of the load. NULL: then it is an error. */
+    int (*refused)(void *ctx, const struct store_refusal *refusal);
+    /* Of an abort: a row stays as the load wrote it, because `index` cannot hold what stood before
+     * (`content`) any more: another row has its unique value. Also logged, and kept in the data
+     * directory. May be NULL. */
+    void (*kept)(void *ctx, const struct store_refusal *refusal);
+    void *ctx;
+};
+/* Before the first row. */
+void store_load_set_rules(struct store_load *load, const struct store_load_rules *rules);
 int store_load_row(struct store_load *load, struct str key, const struct tape_node *row,
                    uint64_t if_version);
 uint64_t store_load_failed_row(const struct store_load *load);
+uint32_t store_load_failed_index(const struct store_load *load); /* see struct store_refusal */
 int store_load_commit(struct store_load *load);
 /* 0, or why rows are still there (no room to take them back): the keeper and the next process that
  * opens the store try again. NULL is fine. */

@@ -131,6 +131,15 @@ static int save_table(struct batch *b, struct store_op *op, uint32_t id, struct 
     return batch_put(b, KV_CATALOG, key);
 }
 
+/* Rows of a load that is not committed may become what they were before, which whoever checked all
+ * rows has not seen. */
+static int check_no_load(struct batch *b)
+{
+    uint64_t open;
+    int err = meta_get(&b->txn, META_LOAD, &open);
+    return err ? err : open ? ERR_BUSY : 0;
+}
+
 /* Asks whoever changes it, who may have seen other indexes. */
 static int check_table(struct batch *b, const struct store_op *op, struct store_table *now)
 {
@@ -158,6 +167,8 @@ int table_put(struct batch *b, struct store_op *op)
         err = ERR_ABSENT;
     if (!err && old.id)
         err = check_table(b, op, &old);
+    if (!err && old.id && op->check_row)
+        err = check_no_load(b);
     if (!err && old.id && op->check_row)
         err = rows_recheck(b, op, old.id);
     if (!err && !old.id)

@@ -1,7 +1,8 @@
 /* store/internal.h - what the files of this room share.
  *
  * - store.c: the port's opening, views, submit, locks; writer.c: queue, groups, completions
- * - batch.c: a write transaction and its counters; load.c: imports with their undo job
+ * - batch.c: a write transaction and its counters
+ * - load.c: imports; load_undo.c: how they are taken back
  * - catalog.c: tables; rows.c: rows; change_log.c: changes; sessions.c, jobs.c: what SYS holds
  * - index.c: indexes and their entries; index_build.c: those of rows that are there
  * - check.c, check_sys.c: does all of it agree?
@@ -58,7 +59,7 @@ struct store *store_alloc(void);
 #define META_TABLES  STR("tables")  /* highest table id ever given */
 #define META_INDEXES STR("indexes") /* highest index id ever given */
 #define META_CATALOG STR("catalog") /* catalog version */
-#define META_LOAD    STR("load")    /* 1: the entries in UNDO belong to an unfinished load */
+#define META_LOAD    STR("load")    /* not 0: the entries in UNDO are to be rolled back */
 #define META_BUILD   STR("build")   /* table and id (u32 each) of the index that is being built */
 
 #define STORE_FORMAT    2 /* 1: before there were indexes and jobs */
@@ -243,6 +244,10 @@ void writer_stop(struct writer *w);           /* commits what waits; NULL is fin
 
 /* ---- Loads ---------------------------------------------------------------------------------- */
 
+int load_set_open(struct batch *b, uint64_t open);
+/* Empties UNDO; with roll_back each row is taken back first. Who calls holds the load lock. */
+int load_undo(struct store *store, bool roll_back, const struct store_load_rules *rules);
+int load_recover_locked(struct store *store);
 /* Rolls back what a load left whose process is gone; nothing if one is running. */
 int load_recover(struct store *store);
 

@@ -1,12 +1,11 @@
 /* store/load.c - imports: many rows, in small transactions, all there in the end or none.
  *
- *   UNDO  u64, newest first -> [format, table, key, version, stood, before]
- *   META  "load" = 1 while what stands in UNDO is to be rolled back; 0: it is only to be deleted
+ * Each batch writes its rows together with how to take them back (load_undo.c), so at any moment a
+ * stop leaves a store that can be brought back.
  *
- * Each batch writes its rows together with how to take them back, so at any moment a stop leaves a
- * store that can be brought back. A row is taken back only if it still has the version that the
- * load gave it: what others wrote over it was acknowledged to them, and stays. A row that stood
- * before gets its old version again.
+ * Rows go in by batches, so a row that the store refuses (its key is there, a unique index has its
+ * value) is found out later than it was handed over. Whoever imports may let such rows be left out:
+ * they are told once the batch is committed.
  *
  * Whoever loads, or rolls back, holds the load lock, which ends with its process; that is how
  * others know a load that lives from one that was left behind.
@@ -24,8 +23,11 @@
 #define LOAD_ARENA (16u << 20) /* of one batch */
 
 struct pending_row {
+    uint64_t row; /* of the load */
     struct str key, body;
     uint64_t if_version;
+    int err; /* it was refused */
+    uint32_t index;
 };
 
 struct store_load {
@@ -33,181 +35,28 @@ struct store_load {
     uint32_t table;
     int lock_fd;
     int err; /* sticky */
+    struct store_load_rules rules;
     uint64_t n_undo, n_rows, failed_row;
+    uint32_t failed_index;
     struct buf body;
     struct arena arena; /* of the pending rows */
     uint32_t n_pending, pending_bytes;
     struct pending_row pending[LOAD_ROWS];
 };
 
-/* ---- Rolling back --------------------------------------------------------------------------- */
-
-static int set_open(struct batch *b, uint64_t open)
-{
-    b->changes++;
-    return meta_put(&b->txn, META_LOAD, open);
-}
-
-/* Somebody else may have taken what a unique index allows once: then the row stays as it is. */
-static int put_back(struct batch *b, const struct row_key *key, struct str before)
-{
-    const struct tape_node *f[3];
-    uint32_t index;
-    int err = record_read(before, "ii*", &b->scratch, f);
-    if (!err)
-        err = row_reindex(b, key, f[2], &index);
-    if (err == ERR_EXISTS)
-        log_warn("a row that an import changed stays so: another one has its unique value now");
-    if (err)
-        return err == ERR_EXISTS ? 0 : err;
-    buf_clear(&b->value);
-    buf_add_str(&b->value, before);
-    err = batch_put(b, KV_ROWS, (struct str){key->bytes, key->len});
-    struct str own = {key->bytes + 4, key->len - 4};
-    return err ? err : batch_log(b, STORE_ROW_PUT, b->slot.id, own);
-}
-
-static int take_back(struct batch *b, const struct row_key *key)
-{
-    uint32_t index;
-    int err = row_reindex(b, key, NULL, &index);
-    if (!err)
-        err = batch_remove(b, KV_ROWS, (struct str){key->bytes, key->len});
-    b->slot.rows--;
-    b->slot.changed = true;
-    struct str own = {key->bytes + 4, key->len - 4};
-    return err ? err : batch_log(b, STORE_ROW_DELETED, b->slot.id, own);
-}
-
-/* 1 if the row is as the load left it. */
-static int is_ours(struct batch *b, const struct row_key *key, int64_t version)
-{
-    struct str value;
-    int64_t now;
-    int err = kv_get(&b->txn, KV_ROWS, (struct str){key->bytes, key->len}, &value);
-    if (!err)
-        err = record_first_int(value, &now);
-    if (err)
-        return err == ERR_ABSENT ? 0 : err;
-    return now == version;
-}
-
-static int undo_row(struct batch *b, struct str value)
-{
-    const struct tape_node *f[5];
-    struct row_key key;
-    int err = record_read(value, "isiis", &b->scratch, f);
-    if (!err)
-        err = row_key((uint32_t)f[0]->v.i, record_str(f[1]), &key);
-    if (!err)
-        err = batch_table(b, (uint32_t)f[0]->v.i);
-    if (err)
-        return err == ERR_ABSENT ? 0 : err; /* the table was dropped, and its rows with it */
-    err = is_ours(b, &key, f[2]->v.i);
-    if (err != 1)
-        return err;
-    return f[3]->v.i ? put_back(b, &key, record_str(f[4])) : take_back(b, &key);
-}
-
-static int undo_newest(struct batch *b, bool roll_back)
-{
-    struct str key, value;
-    char at[8];
-    int err = kv_first(&b->txn, KV_UNDO, STR(""), &key, &value);
-    if (err)
-        return err;
-    if (key.n != sizeof at)
-        return ERR_STORE_DAMAGED;
-    memcpy(at, key.p, sizeof at);
-    arena_reset(&b->scratch);
-    value = roll_back ? arena_str(&b->scratch, value) : STR_NONE;
-    if (roll_back)
-        err = value.p ? undo_row(b, value) : ERR_NO_MEMORY;
-    return err ? err : batch_remove(b, KV_UNDO, (struct str){at, sizeof at});
-}
-
-/* 1 when nothing is left. */
-static int undo_some(struct store *store, bool roll_back)
-{
-    struct batch b;
-    int err = batch_begin(store, STORE_DATA, &b);
-    if (err)
-        return err;
-    for (int i = 0; i < LOAD_ROWS && b.bytes < BATCH_BYTES && !err; i++)
-        err = undo_newest(&b, roll_back);
-    bool empty = err == ERR_ABSENT;
-    if (empty)
-        err = set_open(&b, 0);
-    if (!err)
-        err = batch_commit(&b);
-    else
-        batch_abort(&b);
-    return err ? err : empty;
-}
-
-static int undo_all(struct store *store, bool roll_back)
-{
-    int64_t gave_ms = 0;
-    int err;
-    do {
-        batch_give_way(&gave_ms);
-        err = undo_some(store, roll_back);
-    } while (err == 0);
-    return err < 0 ? err : 0;
-}
-
-/* 0: nothing was left behind; 1: to be deleted; 2: to be rolled back. */
-static int look_for_remains(struct store *store)
-{
-    struct kv_txn txn;
-    uint64_t open, n;
-    int err = kv_begin(store->envs[STORE_DATA], false, &txn);
-    if (err)
-        return err;
-    err = meta_get(&txn, META_LOAD, &open);
-    if (!err)
-        err = kv_count(&txn, KV_UNDO, &n);
-    kv_end(&txn);
-    return err ? err : open ? 2 : n > 0;
-}
-
-static int recover_locked(struct store *store)
-{
-    int found = look_for_remains(store);
-    if (found <= 0)
-        return found;
-    if (found == 2)
-        log_warn("rolling back an import that did not end");
-    return undo_all(store, found == 2);
-}
-
-int load_recover(struct store *store)
-{
-    int fd;
-    int err = look_for_remains(store);
-    if (err <= 0)
-        return err;
-    err = store_lock(store, LOCK_LOAD, &fd);
-    if (err)
-        return err == ERR_BUSY ? 0 : err;
-    err = recover_locked(store);
-    store_unlock(store, LOCK_LOAD, fd);
-    return err;
-}
-
 /* ---- Loading -------------------------------------------------------------------------------- */
 
 static int start(struct store *store, uint32_t table)
 {
     struct batch b;
-    int err = recover_locked(store);
+    int err = load_recover_locked(store);
     if (!err)
         err = batch_begin(store, STORE_DATA, &b);
     if (err)
         return err;
     err = batch_table(&b, table);
     if (!err)
-        err = set_open(&b, 1);
+        err = load_set_open(&b, b.seq + 1);
     if (!err)
         return batch_commit(&b);
     batch_abort(&b);
@@ -273,9 +122,12 @@ static int put_undo(struct store_load *load, struct batch *b, const struct store
     return batch_put(b, KV_UNDO, (struct str){(char *)at, sizeof at});
 }
 
-static int write_row(struct store_load *load, struct batch *b, const struct pending_row *row)
+static int write_row(struct store_load *load, struct batch *b, struct pending_row *row)
 {
-    struct store_op op = {.table = load->table, .key = row->key, .if_version = row->if_version};
+    struct store_op op = {.table = load->table,
+                          .key = row->key,
+                          .if_version = row->if_version,
+                          .table_version = load->rules.table_version};
     struct row_key key;
     struct str before;
     arena_reset(&b->scratch);
@@ -284,24 +136,59 @@ static int write_row(struct store_load *load, struct batch *b, const struct pend
         err = copy_before(b, &key, &before);
     if (!err)
         err = row_write(b, &op, row->body);
+    row->index = op.ret_index;
     return err ? err : put_undo(load, b, &op, before);
+}
+
+/* What a row itself is to blame for. */
+static bool is_refused(int err)
+{
+    return err == ERR_EXISTS || err == ERR_LIMIT || err == ERR_PARAMS;
+}
+
+/* A row that is refused before it changed anything may be left out. */
+static int try_row(struct store_load *load, struct batch *b, struct pending_row *row)
+{
+    uint32_t changes = b->changes;
+    int err = write_row(load, b, row);
+    load->failed_row = row->row;
+    load->failed_index = row->index;
+    if (!load->rules.refused || !is_refused(err) || b->changes != changes)
+        return err;
+    row->err = err;
+    return 0;
+}
+
+static int tell_refused(struct store_load *load, const struct pending_row *row)
+{
+    struct arena arena;
+    struct store_refusal refusal = {
+        .row = row->row, .err = row->err, .index = row->index, .key = row->key};
+    arena_init(&arena, 0);
+    int err = cbor_read_tape(row->body, &arena, &refusal.content);
+    if (!err)
+        err = load->rules.refused(load->rules.ctx, &refusal);
+    arena_done(&arena);
+    return err;
 }
 
 static int write_pending(struct store_load *load)
 {
     struct batch b;
-    uint64_t first = load->n_rows - load->n_pending;
-    load->failed_row = first;
+    load->failed_row = load->pending[0].row;
+    load->failed_index = 0;
     int err = batch_begin(load->store, STORE_DATA, &b);
     if (err)
         return err;
-    for (uint32_t i = 0; i < load->n_pending && !err; i++) {
-        load->failed_row = first + i;
-        err = write_row(load, &b, &load->pending[i]);
-    }
+    for (uint32_t i = 0; i < load->n_pending && !err; i++)
+        err = try_row(load, &b, &load->pending[i]);
     if (!err)
-        return batch_commit(&b);
-    batch_abort(&b);
+        err = batch_commit(&b);
+    else
+        batch_abort(&b);
+    for (uint32_t i = 0; i < load->n_pending && !err; i++)
+        if (load->pending[i].err)
+            err = tell_refused(load, &load->pending[i]);
     return err;
 }
 
@@ -324,7 +211,8 @@ static int keep_row(struct store_load *load, struct str key, const struct tape_n
     if (err)
         return err;
     struct pending_row *out = &load->pending[load->n_pending];
-    *out = (struct pending_row){.key = arena_str(&load->arena, key),
+    *out = (struct pending_row){.row = load->n_rows,
+                                .key = arena_str(&load->arena, key),
                                 .body = arena_buf(&load->arena, &load->body),
                                 .if_version = if_version};
     if (!out->key.p || !out->body.p)
@@ -334,13 +222,23 @@ static int keep_row(struct store_load *load, struct str key, const struct tape_n
     return 0;
 }
 
+static int refuse_now(struct store_load *load, struct str key, const struct tape_node *row)
+{
+    const struct store_refusal refusal = {
+        .row = load->n_rows, .err = ERR_LIMIT, .key = key, .content = row};
+    return load->rules.refused(load->rules.ctx, &refusal);
+}
+
 int store_load_row(struct store_load *load, struct str key, const struct tape_node *row,
                    uint64_t if_version)
 {
     if (load->err)
         return load->err;
     load->failed_row = load->n_rows;
+    load->failed_index = 0;
     load->err = keep_row(load, key, row, if_version);
+    if (load->err == ERR_LIMIT && load->rules.refused)
+        load->err = refuse_now(load, key, row);
     if (load->err)
         return load->err;
     load->n_rows++;
@@ -354,6 +252,16 @@ uint64_t store_load_failed_row(const struct store_load *load)
     return load->failed_row;
 }
 
+uint32_t store_load_failed_index(const struct store_load *load)
+{
+    return load->failed_index;
+}
+
+void store_load_set_rules(struct store_load *load, const struct store_load_rules *rules)
+{
+    load->rules = *rules;
+}
+
 /* From this commit on the rows are there for good. */
 static int end_load(struct store *store)
 {
@@ -361,7 +269,7 @@ static int end_load(struct store *store)
     int err = batch_begin(store, STORE_DATA, &b);
     if (err)
         return err;
-    err = set_open(&b, 0);
+    err = load_set_open(&b, 0);
     if (!err)
         return batch_commit(&b);
     batch_abort(&b);
@@ -375,7 +283,7 @@ int store_load_commit(struct store_load *load)
         load->err = end_load(store);
     if (load->err)
         return load->err;
-    int err = undo_all(store, false);
+    int err = load_undo(store, false, NULL);
     if (err)
         log_warn("an import is complete, but its undo job stays for the keeper: %s", err_text(err));
     load_free(load);
@@ -386,7 +294,7 @@ int store_load_abort(struct store_load *load)
 {
     if (!load)
         return 0;
-    int err = undo_all(load->store, true);
+    int err = load_undo(load->store, true, &load->rules);
     load_free(load);
     return err;
 }
