@@ -146,11 +146,11 @@ void plan_write_json(const struct plan *plan, struct buf *out)
     buf_add_char(out, ']');
     add_flag(out, "unique", plan->unique);
     add_flag(out, "descending", plan->descending);
-    add_flag(out, "tested", plan->test);
+    add_flag(out, "test", plan->test);
     add_flag(out, "ordered", plan->ordered);
     add_order(plan, out);
     if (plan->advice.p) {
-        buf_add_lit(out, ",\"indexAdvice\":");
+        buf_add_lit(out, ",\"advice\":");
         json_write_str(out, plan->advice);
     }
     buf_add_char(out, '}');

@@ -3,6 +3,8 @@
 
 #include "base/err.h"
 #include "core/core_state.h"
+#include "core/table_indexes.h"
+#include "core/table_ranges.h"
 #include "wire/json_write.h"
 
 #include <stdio.h>
@@ -14,17 +16,26 @@ struct reading {
     const struct table *table;
     const struct tape_node *args, *order_by;
     struct table_query *query;
-    struct plan_order *wanted;
+    const struct plan_order *wanted;
     uint32_t n_wanted;
+    struct str why; /* without a call: what is wrong */
 };
 
 /* ---- Refusing ------------------------------------------------------------------------------- */
 
+/* Pointers lead from the arguments. */
 static int refuse(struct reading *r, const char *pointer, const char *keyword, const char *expected)
 {
     struct schema_faults faults = {.n = 1};
+    if (!r->call) {
+        r->why = arena_printf(r->arena, "%s: expected %s", pointer + 1, expected);
+        return r->why.p ? ERR_PARAMS : ERR_NO_MEMORY;
+    }
+    struct str from = arena_printf(r->arena, "/params/arguments%s", pointer);
+    if (!from.p)
+        return ERR_NO_MEMORY;
     schema_fault_set(&faults.v[0], keyword, "%s", expected);
-    return call_explain(r->call, ERR_PARAMS, STR_NONE, call_errors_data(r->call, pointer, &faults));
+    return call_explain(r->call, ERR_PARAMS, STR_NONE, call_errors_data(r->call, from.p, &faults));
 }
 
 static void write_text_member(struct buf *out, const char *name, const char *value)
@@ -39,9 +50,14 @@ static void write_text_member(struct buf *out, const char *name, const char *val
 static int refuse_filter(struct reading *r, const struct filter_fault *fault)
 {
     struct buf text = {0};
-    buf_add_lit(&text, "Invalid params: where: ");
+    buf_add_str(&text, r->call ? STR("Invalid params: where: ") : STR("where: "));
     filter_fault_write(fault, &text);
     struct str message = arena_buf(r->arena, &text);
+    if (!r->call) {
+        buf_done(&text);
+        r->why = message;
+        return message.p ? ERR_PARAMS : ERR_NO_MEMORY;
+    }
     buf_clear(&text);
     buf_add_lit(&text, "{\"errors\":[{\"pointer\":\"/params/arguments/where\",\"keyword\":\"filter"
                        "\",\"expected\":");
@@ -63,14 +79,11 @@ static const struct tape_node *argument(const struct reading *r, struct str name
     return r->args ? tape_get(r->args, name) : NULL;
 }
 
-static int read_filter(struct reading *r)
+static int read_where(struct reading *r, const struct tape_node *where)
 {
-    const struct tape_node *where = argument(r, STR("where"));
     const struct filter_columns *columns = &r->table->columns;
     const struct filter *filter;
     struct filter_fault fault = {0};
-    if (!where)
-        return 0;
     int err = where->kind == TAPE_STR
                   ? filter_compile(tape_str(where), columns, r->arena, &filter, &fault)
                   : filter_from_object(where, columns, r->arena, &filter, &fault);
@@ -96,25 +109,26 @@ static const struct filter_column *read_order(const struct table *table, struct 
     *ret_descending = text.n && text.p[0] == '-';
     if (*ret_descending)
         text = (struct str){text.p + 1, text.n - 1};
-    return filter_find_column(&table->columns, text);
+    return table_find_column(&table->columns, text);
 }
 
 static int read_order_by(struct reading *r, const struct tape_node *list)
 {
     const struct tape_node *item = list + 1;
-    r->wanted = arena_array(r->arena, (size_t)list->n + 1, sizeof *r->wanted);
-    if (!r->wanted)
+    struct plan_order *wanted = arena_array(r->arena, (size_t)list->n + 1, sizeof *wanted);
+    r->wanted = wanted;
+    if (!wanted)
         return ERR_NO_MEMORY;
     for (r->n_wanted = 0; r->n_wanted < list->n; item = tape_next(item)) {
         bool descending;
         const struct filter_column *column = read_order(r->table, tape_str(item), &descending);
         char pointer[64];
-        snprintf(pointer, sizeof pointer, "/params/arguments/order_by/%u", r->n_wanted);
+        snprintf(pointer, sizeof pointer, "/order_by/%u", r->n_wanted);
         if (!column || column->type == FILTER_OBJECT || column->type == FILTER_ARRAY)
             return refuse(r, pointer, "attribute",
                           "an attribute that holds single values, with a - before it to begin "
                           "with the greatest");
-        r->wanted[r->n_wanted++] = (struct plan_order){column->path, descending};
+        wanted[r->n_wanted++] = (struct plan_order){column->path, descending};
     }
     return 0;
 }
@@ -144,7 +158,7 @@ static int take_position(struct reading *r, const struct tape_node *cursor)
     for (uint32_t i = 0; i < at->n; i++, value = tape_next(value))
         values[i] = *value;
     r->query->after = values;
-    return key_encode(r->table->key_type, &values[at->n - 1], r->arena, &r->query->after_key);
+    return at->n == r->n_wanted ? 0 : ERR_PARAMS;
 }
 
 static int open_cursor(struct reading *r, struct str payload, const struct tape_node **ret)
@@ -160,7 +174,7 @@ static int open_cursor(struct reading *r, struct str payload, const struct tape_
 static int read_cursor(struct reading *r)
 {
     const struct tape_node *text = argument(r, STR("cursor")), *cursor = NULL;
-    const char *pointer = "/params/arguments/cursor";
+    const char *pointer = "/cursor";
     const char *expected = "nextCursor of a page with the same where and order_by";
     struct str payload;
     if (!text)
@@ -231,73 +245,87 @@ static int take_order(struct reading *r)
     return 0;
 }
 
-/* The encoded value; with a NUL behind it it is the end, exclusive, of a range that holds it. */
-static int encode_end(struct reading *r, const struct tape_node *value, bool behind,
-                      struct str *ret)
+/* As the store has them, but with paths as filters write them; those whose attributes are not to be
+ * seen are left out. */
+static int take_index(struct reading *r, const struct store_index *index)
 {
-    struct str key;
-    int err = key_encode(r->table->key_type, value, r->arena, &key);
-    if (err == 0 && !behind)
-        *ret = key;
-    if (err < 0 || !behind)
-        return err;
-    char *longer = arena_zalloc(r->arena, (size_t)key.n + 1);
-    if (!longer)
+    struct store_index_part *parts = arena_array(r->arena, index->n_parts, sizeof *parts);
+    if (!parts)
         return ERR_NO_MEMORY;
-    memcpy(longer, key.p, key.n);
-    *ret = (struct str){longer, key.n + 1};
+    for (uint32_t i = 0; i < index->n_parts; i++) {
+        const struct filter_column *column =
+            table_find_column(&r->table->columns, index->parts[i].attribute);
+        if (!column)
+            return 0;
+        parts[i] = index->parts[i];
+        parts[i].attribute = column->path;
+    }
+    r->query->indexes[r->query->n_indexes] = *index;
+    r->query->indexes[r->query->n_indexes++].parts = parts;
     return 0;
 }
 
-/* 0; ERR_PARAMS or ERR_LIMIT: no key lies there. An empty text is below every key. */
-static int encode_range(struct reading *r, const struct plan_range *range, struct store_range *ret)
+static int take_indexes(struct reading *r)
 {
+    const struct table *t = r->table;
     int err = 0;
-    *ret = (struct store_range){.descending = r->query->plan.descending};
-    if (range->n_equal) {
-        err = encode_end(r, &range->equal[0], false, &ret->from);
-        return err < 0 ? err : encode_end(r, &range->equal[0], true, &ret->to);
-    }
-    if (range->has_lower && !(range->lower.kind == TAPE_STR && range->lower.n == 0)) {
-        err = encode_end(r, &range->lower, false, &ret->from);
-        ret->after = range->lower_strict;
-    }
-    if (err == 0 && range->has_upper)
-        err = encode_end(r, &range->upper, !range->upper_strict, &ret->to);
+    r->query->indexes = arena_array(r->arena, (size_t)t->n_indexes + 1, sizeof *t->indexes);
+    if (!r->query->indexes)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; err == 0 && i < t->n_indexes; i++)
+        err = t->indexes[i].ready ? take_index(r, &t->indexes[i]) : 0;
     return err;
 }
 
-static int make_ranges(struct reading *r)
+/* Where no such place can be said, all rows are looked at and sorted. */
+static int take_place(struct reading *r, const struct plan_query *query)
 {
     struct table_query *q = r->query;
-    uint32_t n = q->plan.n_ranges;
-    struct store_range *ranges = arena_array(r->arena, (size_t)n + 1, sizeof *ranges);
-    if (!ranges)
-        return ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct plan_range *range = &q->plan.ranges[q->plan.descending ? n - 1 - i : i];
-        int err = encode_range(r, range, &ranges[q->n_ranges]);
-        if (err == 0)
-            q->n_ranges++;
-        else if (err != ERR_PARAMS && err != ERR_LIMIT)
-            return err;
+    const struct table_place row = {query, r->wanted, r->n_wanted, q->after};
+    int err = q->after && q->plan.ordered && q->plan.access != PLAN_NOTHING
+                  ? table_place_make(&q->plan, &row, r->arena, &q->after_place)
+                  : 0;
+    if (err == ERR_PARAMS || err == ERR_LIMIT) {
+        q->plan.ordered = false;
+        err = 0;
     }
-    q->ranges = ranges;
-    return 0;
+    return err;
 }
 
 static int make_plan(struct reading *r)
 {
+    struct table_query *q = r->query;
     const struct plan_query query = {
-        .filter = r->query->filter,
+        .filter = q->filter,
         .order = r->wanted,
         .n_order = r->n_wanted,
         .key = {.attribute = key_column(r->table)->path, .type = r->table->key_type},
+        .indexes = q->indexes,
+        .n_indexes = q->n_indexes,
     };
-    int err = plan_make(&query, r->arena, &r->query->plan);
+    q->wanted = r->wanted;
+    q->n_wanted = r->n_wanted;
+    q->after_place = STR_NONE;
+    int err = plan_make(&query, r->arena, &q->plan);
     if (err == 0)
         err = take_order(r);
-    return err < 0 ? err : make_ranges(r);
+    if (err == 0)
+        err = table_ranges_make(&q->plan, r->arena, &q->ranges, &q->n_ranges);
+    return err < 0 ? err : take_place(r, &query);
+}
+
+int table_query_without_index(const struct table *table, struct arena *arena,
+                              struct table_query *query)
+{
+    struct reading r = {.arena = arena,
+                        .table = table,
+                        .query = query,
+                        .wanted = query->wanted,
+                        .n_wanted = query->n_wanted};
+    for (uint32_t i = 0; i < query->n_indexes; i++)
+        if (&query->indexes[i] == query->plan.index)
+            query->indexes[i].ready = false;
+    return make_plan(&r);
 }
 
 int table_query_read(struct call *call, const struct table *table, const struct tape_node *args,
@@ -312,14 +340,39 @@ int table_query_read(struct call *call, const struct table *table, const struct 
         .select = argument(&r, STR("select")),
         .total = total && total->kind == TAPE_TRUE,
     };
-    int err = read_filter(&r);
+    const struct tape_node *where = argument(&r, STR("where"));
+    int err = where ? read_where(&r, where) : 0;
     if (err == 0 && r.order_by)
         err = read_order_by(&r, r.order_by);
     if (err == 0)
         err = make_scope(&r);
     if (err == 0)
         err = read_cursor(&r);
+    if (err == 0)
+        err = take_indexes(&r);
     return err < 0 ? err : make_plan(&r);
+}
+
+/* ---- Explaining ----------------------------------------------------------------------------- */
+
+int table_query_explain(const struct table *table, const struct tape_node *where,
+                        const struct tape_node *order_by, struct arena *arena, struct buf *out,
+                        struct str *ret_why)
+{
+    struct table_query query = {0};
+    struct reading r = {.arena = arena, .table = table, .query = &query};
+    int err = where ? read_where(&r, where) : 0;
+    if (err == 0 && order_by)
+        err = read_order_by(&r, order_by);
+    if (err == 0)
+        err = take_indexes(&r);
+    if (err == 0)
+        err = make_plan(&r);
+    if (err == 0)
+        plan_write_json(&query.plan, out);
+    if (err == ERR_PARAMS)
+        *ret_why = r.why;
+    return err == 0 && out->failed ? ERR_NO_MEMORY : err;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
@@ -340,7 +393,7 @@ int table_query_values(const struct table_query *query, const struct tape_node *
 {
     for (uint32_t i = 0; i < query->n_order; i++) {
         ret[i] = value_of(query->order[i].column, row);
-        if (ret[i].kind == TAPE_STR && ret[i].n > KEY_BYTES_MAX)
+        if (ret[i].kind == TAPE_STR && ret[i].n > INDEX_ENTRY_BYTES)
             return ERR_TOO_LARGE;
     }
     return 0;
@@ -355,9 +408,13 @@ static int rank(const struct tape_node *v)
     return ranks[v->kind];
 }
 
-static int compare_values(const struct tape_node *a, const struct tape_node *b)
+/* Where numbers may have fractions they go as doubles, as in the keys of an index. */
+static int compare_values(const struct filter_column *column, const struct tape_node *a,
+                          const struct tape_node *b)
 {
     int by_rank = rank(a) - rank(b);
+    if (by_rank == 0 && rank(a) == 2 && column->type == FILTER_NUMBER)
+        return (tape_num(a) > tape_num(b)) - (tape_num(a) < tape_num(b));
     if (by_rank || rank(a) == rank(&(struct tape_node){.kind = TAPE_NULL}) || rank(a) == 4)
         return by_rank;
     return filter_compare_nodes(a, b);
@@ -367,7 +424,7 @@ int table_query_compare(const struct table_query *query, const struct tape_node 
                         const struct tape_node *b)
 {
     for (uint32_t i = 0; i < query->n_order; i++) {
-        int c = compare_values(&a[i], &b[i]);
+        int c = compare_values(query->order[i].column, &a[i], &b[i]);
         if (c)
             return query->order[i].descending ? -c : c;
     }

@@ -4,10 +4,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/core_state.h"
+#include "core/table_ranges.h"
 
 #include <string.h>
 
-enum { STOP_FULL = 1, STOP_BUDGET };
+enum { STOP_FULL = 1, STOP_BUDGET, STOP_NO_INDEX };
 
 static int take_row(struct search *s, const struct store_row *row);
 
@@ -30,21 +31,27 @@ int search_check(const struct search *s)
     return clock_mono_ms() < s->deadline_ms ? 0 : ERR_TIMED_OUT;
 }
 
-/* To go on with this row, or, reading backwards, with what is before the place behind it. */
-static void stop_at(struct search *s, struct str key)
+/* To go on with this row, or, reading backwards, with what is before the place behind it. The
+ * longest places have no room for a byte behind them, but nothing begins with them either. */
+static void stop_at(struct search *s, struct str place)
 {
-    uint32_t n = key.n < KEY_BYTES_MAX ? key.n : KEY_BYTES_MAX;
-    memcpy(s->at_bytes, key.p, n);
+    uint32_t n = place.n < INDEX_ENTRY_BYTES ? place.n : INDEX_ENTRY_BYTES;
+    struct buf at = {.p = s->at_bytes, .n = n};
+    memcpy(s->at_bytes, place.p, n);
     s->at_bytes[n] = '\0';
-    s->at = (struct str){s->at_bytes, n + s->query.plan.descending};
+    if (s->query.plan.descending && n == INDEX_ENTRY_BYTES)
+        table_successor(&at);
+    else
+        at.n += s->query.plan.descending;
+    s->at = (struct str){s->at_bytes, (uint32_t)at.n};
     s->after = false;
 }
 
 /* The budget is used up: the loop hands the rest on, a thread looks whether it may go on. */
-static int pause_at(struct search *s, const struct store_row *row)
+static int pause_at(struct search *s, struct str place)
 {
     if (!s->on_thread) {
-        stop_at(s, row->key);
+        stop_at(s, place);
         return STOP_BUDGET;
     }
     s->budget = INLINE_SCAN_ENTRIES + 1;
@@ -66,10 +73,9 @@ static int end_of_rows(struct search *s)
     return STOP_FULL;
 }
 
-static int look_at(void *ctx, const struct store_row *row)
+static int look_at(struct search *s, struct str place, const struct store_row *row)
 {
-    struct search *s = ctx;
-    int stop = s->budget == 1 ? pause_at(s, row) : 0;
+    int stop = s->budget == 1 ? pause_at(s, place) : 0;
     if (stop)
         return stop;
     if (++s->n_looked > most_rows(s))
@@ -78,6 +84,16 @@ static int look_at(void *ctx, const struct store_row *row)
     if (s->query.plan.test && !filter_test(s->query.filter, row->row))
         return 0;
     return s->take(s, row);
+}
+
+static int look_at_row(void *ctx, const struct store_row *row)
+{
+    return look_at(ctx, row->key, row);
+}
+
+static int look_at_entry(void *ctx, struct str index_key, const struct store_row *row)
+{
+    return look_at(ctx, (struct str){index_key.p, index_key.n + row->key.n}, row);
 }
 
 static bool is_full(const struct search *s)
@@ -140,6 +156,15 @@ static bool clip(const struct search *s, struct store_range *range)
     return !range->from.p || !range->to.p || str_compare(range->from, range->to) < 0;
 }
 
+static int scan_range(struct search *s, struct store_view *view, const struct store_range *range)
+{
+    const struct store_index *index = s->query.plan.index;
+    if (!index)
+        return store_scan_rows(view, s->table->id, range, look_at_row, s);
+    int stop = store_scan_index(view, s->table->id, index->id, range, look_at_entry, s);
+    return stop == ERR_ABSENT ? STOP_NO_INDEX : stop;
+}
+
 static int scan(struct search *s, struct store_view *view,
                 int (*take)(struct search *s, const struct store_row *row))
 {
@@ -148,7 +173,7 @@ static int scan(struct search *s, struct store_view *view,
     for (uint32_t i = 0; stop == 0 && i < s->query.n_ranges; i++) {
         struct store_range range = s->query.ranges[i];
         if (clip(s, &range))
-            stop = store_scan_rows(view, s->table->id, &range, look_at, s);
+            stop = scan_range(s, view, &range);
     }
     return stop;
 }
@@ -186,12 +211,26 @@ static int count(struct search *s, struct store_view *view)
     return stop;
 }
 
-static int run(struct search *s)
+/* Rows behind the cursor are a range only where they are read in their order. */
+static void go_to_cursor(struct search *s)
 {
-    struct store_view *view;
-    int stop = store_view_open(s->call->core->store, STORE_DATA, &view);
-    if (stop < 0)
-        return stop;
+    s->at = s->query.plan.ordered ? s->query.after_place : STR_NONE;
+    s->after = true;
+}
+
+static void begin_anew(struct search *s)
+{
+    top_clear(&s->top);
+    buf_clear(&s->rows);
+    s->n_rows = 0;
+    s->n_total = s->n_looked = 0;
+    s->cursor = s->next_cursor = STR_NONE;
+    go_to_cursor(s);
+}
+
+static int read_page(struct search *s, struct store_view *view)
+{
+    int stop = 0;
     if (s->query.total)
         stop = count(s, view);
     if (stop == 0 && s->query.plan.ordered)
@@ -200,28 +239,35 @@ static int run(struct search *s)
         stop = scan(s, view, take_for_order);
     if (stop == 0 && !s->query.plan.ordered)
         stop = write_top(s, view);
-    store_view_close(view);
     return stop == STOP_FULL ? 0 : stop;
 }
 
-/* Rows behind the cursor are a range only where they are read in their order. */
-static void go_to_cursor(struct search *s)
+/* Somebody dropped the index that the plan goes by: the page is made by another way, whole. */
+static int do_without_index(struct search *s)
 {
-    s->at = s->query.plan.ordered ? s->query.after_key : STR_NONE;
-    s->after = true;
+    int err = table_query_without_index(s->table, &s->call->arena, &s->query);
+    if (err == 0)
+        begin_anew(s);
+    return err;
+}
+
+static int run(struct search *s)
+{
+    struct store_view *view;
+    int stop = store_view_open(s->call->core->store, STORE_DATA, &view);
+    if (stop < 0)
+        return stop;
+    stop = read_page(s, view);
+    while (stop == STOP_NO_INDEX && (stop = do_without_index(s)) == 0)
+        stop = read_page(s, view);
+    store_view_close(view);
+    return stop;
 }
 
 /* Only a scan in order can go on where it stopped: the rest depends on one view of the rows. */
-static void begin_anew(struct search *s)
+static bool can_go_on(const struct search *s)
 {
-    if (s->query.plan.ordered && !s->query.total)
-        return;
-    top_clear(&s->top);
-    buf_clear(&s->rows);
-    s->n_rows = 0;
-    s->n_total = s->n_looked = 0;
-    s->cursor = s->next_cursor = STR_NONE;
-    go_to_cursor(s);
+    return s->query.plan.ordered && !s->query.total;
 }
 
 /* On a handler thread. Nobody else touches the search meanwhile, except for `stop`. */
@@ -231,7 +277,8 @@ static void go_on(struct loop_work *work)
     int err = search_check(s);
     s->on_thread = true;
     s->budget = INLINE_SCAN_ENTRIES + 1;
-    begin_anew(s);
+    if (!can_go_on(s))
+        begin_anew(s);
     if (err == 0)
         err = run(s);
     s->err = err < 0 ? err : s->found(s);

@@ -2,10 +2,10 @@
  *
  * A search begins on the loop. If INLINE_SCAN_ENTRIES rows were not enough (a heavy row counts as
  * several) it goes on, on a handler thread, as soon as core/scans.h lets it: from the row where it
- * stopped, or, where the order has to be made or all rows are to be counted, anew. There it looks
- * up every so many rows whether it should still go on: not after SCAN_MS_MAX, not if the client
- * went away, not if `stop` says so. It looks at `search_scan_rows` of the configuration at most. A
- * page ends at `limit` rows or SEARCH_BYTES_MAX bytes; there is a cursor only if another row is
+ * stopped, or, where the order has to be made or all rows are to be counted, anew. Anew too if the
+ * index that it reads is dropped meanwhile, by another way. There it looks up every so many rows
+ * whether it should still go on: not after SCAN_MS_MAX, not if the client went away, not if `stop`
+ * says so. It looks at `search_scan_rows` of the configuration at most. A page ends at `limit` rows or SEARCH_BYTES_MAX bytes; there is a cursor only if another row is
  * there, so the last page never promises an empty one. `found` is called where the search ended, on
  * the loop or on that thread: a large answer takes longer to be written than its rows to be found.
  */
@@ -39,8 +39,9 @@ struct search {
     bool on_thread;
     uint32_t budget; /* entries that may be looked at before the next check, plus 1; 0: all */
     int64_t deadline_ms;
-    struct search *next;              /* in the list of those that wait */
-    char at_bytes[KEY_BYTES_MAX + 1]; /* where to go on: this key, or one before it if descending */
+    struct search *next;                  /* in the list of those that wait */
+    char at_bytes[INDEX_ENTRY_BYTES + 1]; /* where to go on: this key or place, or before it if
+                                             descending */
     struct str at;
     bool after; /* not at the key itself; of ascending ones */
     int err;

@@ -195,7 +195,7 @@ static void a_scan_past_its_rows_names_the_attribute_to_index(void **state)
 static void values_too_long_to_order_by_are_told(void **state)
 {
     char row[1024];
-    snprintf(row, sizeof row, "{\"id\":9,\"name\":\"%0*d\"}", KEY_BYTES_MAX + 1, 0);
+    snprintf(row, sizeof row, "{\"id\":9,\"name\":\"%0*d\"}", INDEX_ENTRY_BYTES + 1, 0);
     add(*state, row);
     search(
         *state, "{\"order_by\":[\"name\"]}",

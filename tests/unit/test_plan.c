@@ -219,7 +219,7 @@ static void a_plan_is_json_too(void **state)
     assert_string_equal(text.p,
                         "{\"access\":\"index\",\"index\":\"by_region_population\",\"rangeCount\":1,"
                         "\"ranges\":[{\"equal\":{\"region\":\"x\"},\"attribute\":\"population\","
-                        "\"above\":5}],\"unique\":false,\"descending\":false,\"tested\":true,"
+                        "\"above\":5}],\"unique\":false,\"descending\":false,\"test\":true,"
                         "\"ordered\":true,\"order\":[\"-population\",\"id\"]}");
     rig_tape(text.p);
     buf_done(&text);
