@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "core/table_indexes.h"
 #include "wire/json_write.h"
 
 #include <stdarg.h>
@@ -58,53 +59,24 @@ static bool is_about_indexes(const struct tape_node *name)
 }
 
 /* A definition that was stored, or has been parsed. */
-static int open_definition(struct manage *m, struct str text, const struct tape_node **ret)
+static int open_definition(struct str text, struct arena *arena, const struct tape_node **ret)
 {
     struct wire_fault fault;
-    char *copy = arena_zalloc(m->arena, (size_t)text.n + JSON_PADDING_BYTES);
+    char *copy = arena_zalloc(arena, (size_t)text.n + JSON_PADDING_BYTES);
     if (!copy)
         return ERR_NO_MEMORY;
     if (text.n)
         memcpy(copy, text.p, text.n);
-    int err = tape_open((struct str){copy, text.n}, m->arena, ret, &fault);
+    int err = tape_open((struct str){copy, text.n}, arena, ret, &fault);
     if (err == 0 && (*ret)->kind != TAPE_OBJECT)
         err = ERR_STORE_DAMAGED;
     return err == ERR_PARSE || err == ERR_PARAMS ? ERR_STORE_DAMAGED : err;
 }
 
-static void write_index(const struct store_index *index, struct buf *out)
+static void write_members(const struct tape_node *definition, struct buf *out)
 {
-    buf_add_lit(out, "{\"name\":");
-    json_write_str(out, index->name);
-    buf_add_lit(out, ",\"on\":[");
-    for (uint32_t i = 0; i < index->n_parts; i++) {
-        const struct store_index_part *part = &index->parts[i];
-        buf_printf(out, i ? ",\"%s" : "\"%s", part->descending ? "-" : "");
-        buf_add_str(out, part->attribute); /* names need no escapes */
-        buf_add_char(out, '"');
-    }
-    buf_printf(out, "]%s}", index->unique ? ",\"unique\":true" : "");
-}
-
-static void write_indexes(const struct store_index *indexes, uint32_t n, struct buf *out)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        buf_printf(out, i ? "," : ",\"indexes\":[");
-        write_index(&indexes[i], out);
-    }
-    if (n)
-        buf_add_char(out, ']');
-}
-
-int manage_join(struct manage *m, struct str definition, const struct store_index *indexes,
-                uint32_t n, struct buf *out)
-{
-    const struct tape_node *tape;
     char before = '{';
-    int err = open_definition(m, definition, &tape);
-    if (err < 0)
-        return err;
-    tape_each (tape, name, value) {
+    tape_each (definition, name, value) {
         if (is_about_indexes(name))
             continue;
         buf_add_char(out, before);
@@ -113,7 +85,24 @@ int manage_join(struct manage *m, struct str definition, const struct store_inde
         tape_write(value, out);
         before = ',';
     }
-    write_indexes(indexes, n, out);
+}
+
+int manage_join(struct str definition, const struct store_index *indexes, uint32_t n,
+                struct buf *out)
+{
+    struct arena scratch;
+    const struct tape_node *tape;
+    arena_init(&scratch, 0);
+    int err = open_definition(definition, &scratch, &tape);
+    if (err == 0)
+        write_members(tape, out);
+    arena_done(&scratch);
+    if (err < 0)
+        return err;
+    if (n) {
+        buf_add_lit(out, ",\"indexes\":");
+        table_indexes_write(indexes, n, out);
+    }
     buf_add_char(out, '}');
     return out->failed ? ERR_NO_MEMORY : 0;
 }
@@ -121,7 +110,7 @@ int manage_join(struct manage *m, struct str definition, const struct store_inde
 int manage_strip(struct manage *m, struct str definition, struct str *ret)
 {
     struct buf text = {0};
-    int err = manage_join(m, definition, NULL, 0, &text);
+    int err = manage_join(definition, NULL, 0, &text);
     if (err == 0) {
         *ret = arena_buf(m->arena, &text);
         err = ret->p ? 0 : ERR_NO_MEMORY;
@@ -130,14 +119,14 @@ int manage_strip(struct manage *m, struct str definition, struct str *ret)
     return err;
 }
 
-int manage_describe(struct manage *m, const struct store_table *table, struct buf *out)
+int manage_describe(const struct store_table *table, struct buf *out)
 {
     struct store_index ready[TABLE_INDEXES_MAX];
     uint32_t n = 0;
     for (uint32_t i = 0; i < table->n_indexes && n < TABLE_INDEXES_MAX; i++)
         if (table->indexes[i].ready)
             ready[n++] = table->indexes[i];
-    return manage_join(m, table->definition, ready, n, out);
+    return manage_join(table->definition, ready, n, out);
 }
 
 struct str manage_key_text(struct manage *m, const struct table *table, struct str key)
@@ -160,35 +149,12 @@ static bool copy_str(struct arena *arena, struct str *s)
     return s->p != NULL;
 }
 
-static bool copy_index(struct arena *arena, struct store_index *index)
-{
-    struct store_index_part *parts = arena_array(arena, index->n_parts, sizeof *parts);
-    bool fine = parts && copy_str(arena, &index->name);
-    for (uint32_t i = 0; fine && i < index->n_parts; i++) {
-        parts[i] = index->parts[i];
-        fine = copy_str(arena, &parts[i].attribute);
-    }
-    index->parts = parts;
-    return fine;
-}
-
-static bool copy_indexes(struct arena *arena, struct store_table *table)
-{
-    struct store_index *indexes = arena_array(arena, table->n_indexes, sizeof *indexes);
-    bool fine = indexes || !table->n_indexes;
-    for (uint32_t i = 0; fine && i < table->n_indexes; i++) {
-        indexes[i] = table->indexes[i];
-        fine = copy_index(arena, &indexes[i]);
-    }
-    table->indexes = indexes;
-    return fine;
-}
-
 static int copy_table(struct arena *arena, const struct store_table *table, struct store_table *ret)
 {
     *ret = *table;
+    ret->indexes = table_indexes_copy(table->indexes, table->n_indexes, arena);
     bool fine = copy_str(arena, &ret->database) && copy_str(arena, &ret->name) &&
-                copy_str(arena, &ret->definition) && copy_indexes(arena, ret);
+                copy_str(arena, &ret->definition) && (ret->indexes || !ret->n_indexes);
     return fine ? 0 : ERR_NO_MEMORY;
 }
 
@@ -311,6 +277,8 @@ int manage_create_table(struct manage *m, struct str database, struct str name,
         err = manage_strip(m, definition, &stored.definition);
     if (err < 0)
         return err;
+    stored.indexes = table.indexes;
+    stored.n_indexes = table.n_indexes;
     return put_new(m, &stored);
 }
 

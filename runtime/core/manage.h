@@ -50,7 +50,7 @@ int manage_find_table(struct manage *m, struct str database, struct str name,
 /* All of them, by database and name. */
 int manage_find_tables(struct manage *m, const struct store_table **ret, uint32_t *ret_n);
 /* Appends the definition as a person would have written it, with the indexes that are ready. */
-int manage_describe(struct manage *m, const struct store_table *table, struct buf *out);
+int manage_describe(const struct store_table *table, struct buf *out);
 
 /* ERR_EXISTS: there is one of this name. */
 int manage_create_table(struct manage *m, struct str database, struct str name,
@@ -82,8 +82,8 @@ int manage_parse(struct manage *m, struct str definition, struct table *ret);
 /* The text of a definition as it is stored. */
 int manage_strip(struct manage *m, struct str definition, struct str *ret);
 /* Copies a definition, with these indexes instead of its own. */
-int manage_join(struct manage *m, struct str definition, const struct store_index *indexes,
-                uint32_t n, struct buf *out);
+int manage_join(struct str definition, const struct store_index *indexes, uint32_t n,
+                struct buf *out);
 int manage_apply(struct manage *m, struct store_op *op);
 /* A row's key as JSON; STR_NONE without memory. */
 struct str manage_key_text(struct manage *m, const struct table *table, struct str key);
