@@ -95,7 +95,7 @@ CODEGEN_LIB_OBJS := $(filter-out $(B)/codegen/main.o,$(CODEGEN_OBJS))
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LIBS)
 # their allocations fail one by one
-$(addprefix $(B)/tests/unit/test_,core_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(addprefix $(B)/tests/unit/test_,core_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # tests/codegen/test_x.c: of the generator's parts
 CODEGEN_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/codegen/test_*.c))
 $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)

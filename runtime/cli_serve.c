@@ -86,6 +86,12 @@ static void worker_tick(void *ctx)
     store_expire_writes(((struct server *)ctx)->store);
 }
 
+static void worker_ending(void *ctx, struct core *core)
+{
+    (void)ctx;
+    core_stop(core);
+}
+
 static void worker_stop(void *ctx, struct core *core)
 {
     core_free(core);
@@ -185,6 +191,7 @@ static int serve(struct server *server)
         .worker_start = worker_start,
         .worker_standing_ms = worker_standing_ms,
         .worker_tick = worker_tick,
+        .worker_ending = worker_ending,
         .worker_stop = worker_stop,
         .keeper_start = keeper_start,
         .keeper_tick = keeper_tick,
@@ -222,6 +229,7 @@ static int run_stdio(const struct cli_args *args)
             .ctx = &server,
             .worker_start = worker_start,
             .worker_tick = worker_tick,
+            .worker_ending = worker_ending,
             .worker_stop = worker_stop,
         };
         server.store_config.volatile_sys = true;

@@ -39,6 +39,9 @@
 #define SEARCH_BYTES_MAX     (2u << 20) /* of the rows in one page of a search */
 #define SCANS_MAX            4          /* searches on handler threads at once; why: core/scans.h */
 #define SCANS_WAITING_MAX    1000       /* for that */
+#define JOBS_RUNNING_MAX     4          /* of a worker */
+#define JOBS_WAITING_MAX     100        /* for that */
+#define JOB_PROGRESS_MS      1000       /* between what a running job writes down */
 #define SCAN_MS_MAX          10000      /* of a search from its start */
 
 #define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot of all tables and list entries */

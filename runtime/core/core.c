@@ -18,6 +18,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     core->store = store;
     core->loop = loop;
     scans_init(&core->scans);
+    jobs_init(&core->jobs);
     batches_init(&core->batches);
     arena_init(&core->arena, 0);
     int err = store_secret(store, core->cursor_key.bytes);
@@ -29,6 +30,11 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     }
     *ret = core;
     return 0;
+}
+
+void core_stop(struct core *core)
+{
+    jobs_stop(&core->jobs);
 }
 
 void core_free(struct core *core)

@@ -30,6 +30,8 @@ struct core_config {
 /* The store and the loop must outlive the core. */
 int core_new(const struct core_config *config, struct store *store, struct loop *loop,
              struct core **ret);
+/* What runs for long ends soon. Before the loop is drained. */
+void core_stop(struct core *core);
 /* With no call in flight: drain the loop first, which also ends what waits for its turn. */
 void core_free(struct core *core);
 

@@ -3,6 +3,7 @@
 #define TENON_CORE_CORE_STATE_H
 
 #include "core/core.h"
+#include "core/jobs.h"
 #include "core/resource_uri.h"
 #include "core/scans.h"
 #include "core/session.h"
@@ -26,6 +27,7 @@ struct core {
     struct resource_uris uris;
     struct catalog *catalog; /* the newest snapshot; NULL before the first use */
     struct scans scans;
+    struct jobs jobs;
     struct batches batches;
 
     struct session *stdio_session; /* in the arena */

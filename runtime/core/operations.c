@@ -2,6 +2,7 @@
 #include "core/operations.h"
 
 #include "base/err.h"
+#include "core/operations_schemas.h"
 #include "core/table_run.h"
 
 #define NO_INPUT "{\"type\":\"object\",\"additionalProperties\":false}"
@@ -11,6 +12,22 @@
 
 /* By name. */
 static const struct operation operations[] = {
+    {"alter_table", "Alter a table",
+     "Gives a table another definition, if all its rows fit that. The primary key and the indexes "
+     "stay; an index whose attribute goes away has to be dropped first." BY_JOB,
+     TABLE_WITH("definition", DEFINITION_SCHEMA), JOB_STARTED, false, false, true,
+     operation_alter_table},
+    {"cancel_job", "Cancel a job",
+     "Asks a job to stop. What it has not finished is taken back; get_job tells when it has "
+     "stopped.",
+     JOB_ID, JOB_STARTED, false, false, false, operation_cancel_job},
+    {"create_index", "Create an index",
+     "Makes an index of a table by which searches find and order its rows. A - before an attribute "
+     "is descending order." BY_JOB,
+     TABLE_WITH("index", INDEX_SCHEMA), JOB_STARTED, false, false, false, operation_create_index},
+    {"create_table", "Create a table", "Makes a new table, without rows.",
+     TABLE_WITH("definition", DEFINITION_SCHEMA), TABLE_SCHEMA, false, false, false,
+     operation_create_table},
     {"describe_all", "Describe all tables", "Every table with its number of rows.", NO_INPUT,
      "{\"type\":\"object\",\"properties\":{\"tables\":{\"type\":\"array\",\"items\":{\"type\":"
      "\"object\",\"properties\":{" TABLE_MEMBERS ",\"title\":{\"type\":\"string\"},"
@@ -24,6 +41,15 @@ static const struct operation operations[] = {
      "\"schema\":{\"type\":\"object\"}},\"required\":[\"database\",\"table\",\"rows\","
      "\"primaryKey\",\"schema\"],\"additionalProperties\":false}",
      true, false, true, operation_describe_table},
+    {"drop_index", "Drop an index", "Removes an index of a table; its rows stay.",
+     TABLE_WITH("index", NAME_SCHEMA), TABLE_WITH("index", NAME_SCHEMA), false, true, false,
+     operation_drop_index},
+    {"drop_table", "Drop a table", "Removes a table with all its rows, for good.", TABLE_SCHEMA,
+     TABLE_SCHEMA, false, true, false, operation_drop_table},
+    {"get_job", "Get a job", "How far a job is, and what became of it.", JOB_ID, JOB_SCHEMA, true,
+     false, true, operation_get_job},
+    {"list_jobs", "List jobs", "The newest jobs of all workers, newest first.", JOB_LIST_INPUT,
+     JOB_LIST_OUTPUT, true, false, true, operation_list_jobs},
     {"read_log", "Read the log", "The server's last log lines, newest first.",
      "{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":\"integer\",\"minimum\":1,"
      "\"maximum\":512},\"level\":{\"enum\":[\"debug\",\"info\",\"warning\",\"error\"]}},"

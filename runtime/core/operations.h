@@ -34,6 +34,18 @@ int operation_run(struct call *call, const struct operation *operation,
 /* Does the name fit the pattern, in which * stands for any characters? */
 bool operation_glob(struct str pattern, struct str name);
 
+/* operations_change.c */
+int operation_create_table(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_alter_table(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_drop_table(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_create_index(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_drop_index(struct call *call, const struct tape_node *args, struct buf *out);
+
+/* operations_jobs.c */
+int operation_get_job(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_list_jobs(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_cancel_job(struct call *call, const struct tape_node *args, struct buf *out);
+
 /* operations_show.c */
 int operation_describe_all(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_describe_table(struct call *call, const struct tape_node *args, struct buf *out);

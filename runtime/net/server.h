@@ -58,6 +58,9 @@ struct net_callbacks {
     int64_t (*worker_standing_ms)(void *ctx);
     /* In the worker (of stdio too), on the loop, with every tick. */
     void (*worker_tick)(void *ctx);
+    /* In the worker (of stdio too), on the loop, when no more requests come: what still runs should
+     * end. NULL is fine. */
+    void (*worker_ending)(void *ctx, struct core *core);
     /* In the worker, after the last answer. Frees the core and closes the store. */
     void (*worker_stop)(void *ctx, struct core *core);
     /* In the keeper process: once at start, then once a second, once at the end. A negative result
@@ -78,7 +81,8 @@ struct net_callbacks {
 int net_serve(const struct net_config *config, const struct net_callbacks *callbacks);
 
 /* Serves one client on stdin and stdout in this process, until end of input or SIGTERM: one JSON
- * message per line. Uses worker_start (slot 0), worker_tick and worker_stop. */
+ * message per line. Uses worker_start (slot 0), worker_tick, worker_ending and worker_stop.
+ */
 int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes);
 
 #endif

@@ -319,6 +319,8 @@ static void watch(struct stdio *s)
 static void finish_all(struct stdio *s)
 {
     close(s->signals.fd);
+    if (s->core && s->callbacks->worker_ending)
+        s->callbacks->worker_ending(s->callbacks->ctx, s->core);
     loop_drain(s->loop);
     if (s->callbacks->worker_stop)
         s->callbacks->worker_stop(s->callbacks->ctx, s->core);

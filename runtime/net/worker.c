@@ -95,6 +95,8 @@ static void finish(struct worker *w)
 {
     const struct net_callbacks *callbacks = w->child->callbacks;
     fence_close(w->fence);
+    if (w->core && callbacks->worker_ending)
+        callbacks->worker_ending(callbacks->ctx, w->core);
     if (w->loop)
         loop_drain(w->loop);
     if (w->core && callbacks->worker_stop)

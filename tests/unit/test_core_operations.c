@@ -62,8 +62,8 @@ static void operations_are_listed_and_called(void **state)
 {
     ask_method(*state, "tools/list", "",
                "{\"tools\":[{\"name\":\"describe_all\",\"annotations\":{\"readOnlyHint\":true}},"
-               "{\"name\":\"describe_table\"},{\"name\":\"read_log\"},"
-               "{\"name\":\"system_information\"}]}");
+               "{\"name\":\"describe_table\"},{\"name\":\"get_job\"},{\"name\":\"list_jobs\"},"
+               "{\"name\":\"read_log\"},{\"name\":\"system_information\"}]}");
     ask_method(*state, "tools/call", "{\"name\":\"describe_all\"}",
                "{\"structuredContent\":{\"tables\":[{\"database\":\"shop\",\"table\":\"book\","
                "\"title\":\"Books\",\"rows\":0}]}}");
@@ -109,10 +109,24 @@ static void what_is_denied_is_neither_listed_nor_known(void **state)
     bench_close(&bench);
 }
 
+/* Of those that need nothing but a table; the others have tests of their own. */
+static const char *args_of(const char *name)
+{
+    static const char *const args[][2] = {
+        {"describe_all", "{}"},
+        {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
+        {"list_jobs", "{}"},
+        {"read_log", "{}"},
+        {"system_information", "{}"},
+    };
+    for (size_t i = 0; i < sizeof args / sizeof *args; i++)
+        if (strcmp(name, args[i][0]) == 0)
+            return args[i][1];
+    return NULL;
+}
+
 static void every_result_fits_its_output_schema(void **state)
 {
-    static const char *const args[] = {"{}", "{\"database\":\"shop\",\"table\":\"book\"}", "{}",
-                                       "{}"};
     const struct operation *o;
     assert_int_equal(log_ring_open(), 0);
     log_warn("a \"line\"");
@@ -120,10 +134,13 @@ static void every_result_fits_its_output_schema(void **state)
     for (uint32_t i = 0; (o = operation_at(i)); i++) {
         struct arena arena;
         const struct json_schema *schema;
+        if (!args_of(o->name))
+            continue;
         struct schema_faults faults = {0};
         char params[256];
         arena_init(&arena, 0);
-        snprintf(params, sizeof params, "{\"name\":\"%s\",\"arguments\":%s}", o->name, args[i]);
+        snprintf(params, sizeof params, "{\"name\":\"%s\",\"arguments\":%s}", o->name,
+                 args_of(o->name));
         ask_method(*state, "tools/call", params,
                    "{\"structuredContent\":\"*\",\"-\":[\"isError\"]}");
         assert_int_equal(json_schema_compile(open_tape(&arena, str_of(o->output)), NULL, &arena,

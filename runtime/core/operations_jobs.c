@@ -1,0 +1,131 @@
+/* core/operations_jobs.c - operations that show jobs, and end them. */
+#include "base/err.h"
+#include "core/core_state.h"
+#include "core/operations.h"
+#include "core/table_run.h"
+
+#define LIST_DEFAULT 100
+
+static int fail_by_absence(struct call *call, struct str id)
+{
+    tool_fail(call, arena_printf(&call->arena,
+                                 "There is no job " STR_FMT ". Jobs are forgotten after some days.",
+                                 STR_ARG(id)));
+    return CALL_LATER;
+}
+
+int operation_get_job(struct call *call, const struct tape_node *args, struct buf *out)
+{
+    struct str id = tape_str(tape_get(args, STR("id")));
+    struct store_view *view;
+    struct job_record job;
+    int err = store_view_open(call->core->store, STORE_SYS, &view);
+    if (err < 0)
+        return err;
+    err = job_record_get(view, id, &call->arena, &job);
+    store_view_close(view);
+    if (err == 0)
+        job_record_show(&job, out);
+    return err == ERR_ABSENT ? fail_by_absence(call, id) : err;
+}
+
+/* ---- What reads many or writes, on a handler thread ----------------------------------------- */
+
+struct asked {
+    struct loop_work work; /* first */
+    struct call *call;
+    const struct tape_node *args;
+    struct buf out;
+    struct job_record job;
+    int err;
+};
+
+static int ask(struct call *call, const struct tape_node *args, void (*run)(struct loop_work *work),
+               void (*done)(struct loop_work *work))
+{
+    struct asked *asked = arena_zalloc(&call->arena, sizeof *asked);
+    if (!asked)
+        return ERR_NO_MEMORY;
+    *asked = (struct asked){.work = {.run = run, .done = done}, .call = call, .args = args};
+    if (loop_offload(call->core->loop, &asked->work) < 0)
+        tool_fail(call, STR("The server is busy. Try again in a moment."));
+    return CALL_LATER;
+}
+
+static void list(struct loop_work *work)
+{
+    struct asked *asked = (struct asked *)work;
+    const struct tape_node *limit = tape_get(asked->args, STR("limit"));
+    const struct tape_node *state = tape_get(asked->args, STR("state"));
+    struct job_records jobs = {0};
+    struct store_view *view;
+    asked->err = store_view_open(asked->call->core->store, STORE_SYS, &view);
+    if (asked->err < 0)
+        return;
+    asked->err =
+        job_records_list(view, state ? job_state_read(tape_str(state)) : JOB_STATES,
+                         limit ? (uint32_t)limit->v.i : LIST_DEFAULT, &asked->call->arena, &jobs);
+    store_view_close(view);
+    buf_add_lit(&asked->out, "{\"jobs\":[");
+    for (uint32_t i = 0; i < jobs.n; i++) {
+        if (i)
+            buf_add_char(&asked->out, ',');
+        job_record_show(&jobs.v[i], &asked->out);
+    }
+    buf_add_lit(&asked->out, "]}");
+    if (asked->err == 0 && asked->out.failed)
+        asked->err = ERR_NO_MEMORY;
+}
+
+static void listed(struct loop_work *work)
+{
+    struct asked *asked = (struct asked *)work;
+    struct buf out = asked->out; /* the answer may free the call and all in it */
+    if (asked->err < 0)
+        call_fail(asked->call, asked->err, STR_NONE, STR_NONE);
+    else
+        tool_succeed(asked->call, buf_str(&out));
+    buf_done(&out);
+}
+
+int operation_list_jobs(struct call *call, const struct tape_node *args, struct buf *out)
+{
+    (void)out;
+    return ask(call, args, list, listed);
+}
+
+static struct str id_of(const struct asked *asked)
+{
+    return tape_str(tape_get(asked->args, STR("id")));
+}
+
+static void cancel(struct loop_work *work)
+{
+    struct asked *asked = (struct asked *)work;
+    struct call *call = asked->call;
+    asked->err = job_cancel(call->core->store, id_of(asked), &call->arena, &asked->job);
+}
+
+static void cancelled(struct loop_work *work)
+{
+    struct asked *asked = (struct asked *)work;
+    struct call *call = asked->call;
+    struct str id = id_of(asked);
+    if (asked->err == ERR_ABSENT) {
+        fail_by_absence(call, id);
+    } else if (asked->err == ERR_CONFLICT) {
+        tool_fail(call, arena_printf(&call->arena, "The job is over already: it is %s.",
+                                     job_state_name(asked->job.state)));
+    } else if (asked->err < 0) {
+        call_fail(call, asked->err, STR_NONE, STR_NONE);
+    } else {
+        jobs_cancel_here(&call->core->jobs, id);
+        tool_succeed(call, arena_printf(&call->arena, "{\"job\":\"" STR_FMT "\"}", STR_ARG(id)));
+    }
+}
+
+int operation_cancel_job(struct call *call, const struct tape_node *args, struct buf *out)
+{
+    (void)out;
+    return ask(call, args, cancel, cancelled);
+}

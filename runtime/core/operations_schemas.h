@@ -1,0 +1,52 @@
+/* core/operations_schemas.h - pieces of the JSON Schemas of operations that more than one uses. */
+#ifndef TENON_CORE_OPERATIONS_SCHEMAS_H
+#define TENON_CORE_OPERATIONS_SCHEMAS_H
+
+#include "core/job_record.h"
+
+#define CLOSED "\"additionalProperties\":false}"
+
+#define NAME_SCHEMA "{\"type\":\"string\",\"maxLength\":64}"
+#define TABLE_NAMES "\"database\":" NAME_SCHEMA ",\"table\":" NAME_SCHEMA
+/* A table; a table and something of it. */
+#define TABLE_SCHEMA                                         \
+    "{\"type\":\"object\",\"properties\":{" TABLE_NAMES "}," \
+    "\"required\":[\"database\",\"table\"]," CLOSED
+#define TABLE_WITH(name, schema)                                                     \
+    "{\"type\":\"object\",\"properties\":{" TABLE_NAMES ",\"" name "\":" schema "}," \
+    "\"required\":[\"database\",\"table\",\"" name "\"]," CLOSED
+
+#define DEFINITION_SCHEMA                                                                      \
+    "{\"type\":\"object\",\"description\":\"As describe_table shows one: primaryKey (name of " \
+    "an attribute of type string or integer), schema (JSON Schema of a row, of type object), " \
+    "and optionally title, description, indexes (each as create_index takes one).\"}"
+#define INDEX_SCHEMA                                                                             \
+    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":64},"      \
+    "\"on\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,\"description\":" \
+    "\"Attributes, the first goes first; - before one: descending.\"},\"unique\":{\"type\":"     \
+    "\"boolean\"}},\"required\":[\"on\"]," CLOSED
+
+#define JOB_STARTED                                                                     \
+    "{\"type\":\"object\",\"properties\":{\"job\":{\"type\":\"string\"}},\"required\":" \
+    "[\"job\"]," CLOSED
+#define JOB_ID \
+    "{\"type\":\"object\",\"properties\":{\"id\":" NAME_SCHEMA "},\"required\":[\"id\"]," CLOSED
+#define TIME_SCHEMA  "{\"type\":\"string\",\"format\":\"date-time\"}"
+#define COUNT_SCHEMA "{\"type\":\"integer\",\"minimum\":0}"
+#define JOB_SCHEMA                                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\"},\"kind\":{\"type\":"        \
+    "\"string\"},\"database\":{\"type\":\"string\"},\"table\":{\"type\":\"string\"},"              \
+    "\"state\":{\"enum\":[" JOB_STATE_NAMES "]},\"done\":" COUNT_SCHEMA ",\"total\":" COUNT_SCHEMA \
+    ",\"cancelling\":{\"type\":\"boolean\"},\"created\":" TIME_SCHEMA ",\"started\":" TIME_SCHEMA  \
+    ",\"finished\":" TIME_SCHEMA ",\"result\":{\"type\":\"object\"},\"error\":{\"type\":"          \
+    "\"string\"},\"details\":{\"type\":\"object\"}},\"required\":[\"id\",\"kind\",\"state\","      \
+    "\"done\",\"created\"]," CLOSED
+#define JOB_LIST_INPUT                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"state\":{\"enum\":[" JOB_STATE_NAMES "]}," \
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000}}," CLOSED
+#define JOB_LIST_OUTPUT                                                                       \
+    "{\"type\":\"object\",\"properties\":{\"jobs\":{\"type\":\"array\",\"items\":" JOB_SCHEMA \
+    "}},\"required\":[\"jobs\"]," CLOSED
+#define BY_JOB " Takes time on many rows, so it is a job: get_job tells what becomes of it."
+
+#endif
