@@ -285,7 +285,7 @@ static int read_record(const struct store_job *stored, struct arena *arena, stru
     if (!ret->id.p || raw_of(tape, "result", arena, &ret->result) ||
         raw_of(tape, "details", arena, &ret->details))
         return ERR_NO_MEMORY;
-    if (ret->state == JOB_STATES || !ret->kind.p)
+    if (ret->state == JOB_STATES || !ret->kind.p || !ret->created_ms)
         return ERR_STORE_DAMAGED;
     end_if_lost(ret);
     return 0;

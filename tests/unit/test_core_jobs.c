@@ -188,12 +188,12 @@ static void ids_that_are_none_are_refused(void **state)
 
 /* ---- Jobs of the test's own ----------------------------------------------------------------- */
 
-/* A call that waits for its answer: list_jobs, whose work never runs. */
+/* A call that waits for its answer: cancel_job, whose work never runs. */
 static struct call *waiting_call(struct bench *b)
 {
     struct call *call = bench_begin(
         b, STR("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":"
-               "\"list_jobs\"}}"));
+               "\"cancel_job\",\"arguments\":{\"id\":\"x\"}}}"));
     struct loop_work **last = &b->loop.works;
     assert_non_null(*last);
     while ((*last)->next)
@@ -449,10 +449,11 @@ static void a_job_whose_process_is_gone_has_failed(void **state)
         write_record(b, job_id, record);
         look(b, "{\"state\":\"failed\",\"error\":\"the worker was lost\",\"done\":3}");
     }
-    write_record(b, job_id,
-                 "{\"kind\":\"test\",\"state\":\"done\",\"done\":3,\"worker\":\"1:1:1\"}");
+    write_record(
+        b, job_id,
+        "{\"kind\":\"test\",\"state\":\"done\",\"done\":3,\"created\":1,\"worker\":\"1:1:1\"}");
     look(b, "{\"state\":\"done\",\"-\":[\"error\"]}");
-    write_record(b, job_id, "{\"kind\":\"test\",\"state\":\"running\",\"done\":3}");
+    write_record(b, job_id, "{\"kind\":\"test\",\"state\":\"running\",\"done\":3,\"created\":1}");
     snprintf(args, sizeof args, "\"id\":\"%s\"", job_id);
     operate(b, "cancel_job", args, "{\"isError\":true}");
     operate(b, "list_jobs", "\"state\":\"failed\"",
@@ -462,8 +463,13 @@ static void a_job_whose_process_is_gone_has_failed(void **state)
 
 static void a_damaged_record_is_told(void **state)
 {
-    static const char *const records[] = {
-        "", "[]", "{", "{}", "{\"kind\":\"x\"}", "{\"kind\":\"x\",\"state\":\"odd\"}"};
+    static const char *const records[] = {"",
+                                          "[]",
+                                          "{",
+                                          "{}",
+                                          "{\"kind\":\"x\"}",
+                                          "{\"kind\":\"x\",\"state\":\"odd\",\"created\":1}",
+                                          "{\"kind\":\"x\",\"state\":\"done\"}"};
     struct bench *b = *state;
     strcpy(job_id, "000000000001000000000000000a");
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
