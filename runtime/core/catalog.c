@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "core/core_state.h"
 #include "core/table_indexes.h"
+#include "wire/key_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,47 +63,49 @@ static int read_table(void *ctx, const struct store_table *stored)
 
 /* ---- Naming the tools ----------------------------------------------------------------------- */
 
-static bool is_taken(const struct catalog *c, struct str name)
-{
-    for (uint32_t i = 0; i < c->n_tables; i++)
-        if (c->tables[i].tool_name.n && str_eq(c->tables[i].tool_name, name))
-            return true;
-    return false;
-}
-
 /* The table's own name; if an older table has it, database_table; then with the table's number. */
-static int name_tools(struct catalog *c, struct table *t)
+static int name_tools(struct arena *arena, struct key_set *taken, struct table *t)
 {
     struct str name = t->name;
-    if (is_taken(c, name))
-        name = arena_printf(&c->arena, STR_FMT "_" STR_FMT, STR_ARG(t->database), STR_ARG(t->name));
-    if (name.p && name.n > TOOL_NAME_BYTES_MAX)
-        name = arena_printf(&c->arena, STR_FMT "_%u", STR_ARG(t->name), t->id);
-    while (name.p && is_taken(c, name))
-        name = arena_printf(&c->arena, STR_FMT "_%u", STR_ARG(name), t->id);
+    int added = key_set_add(taken, name);
+    if (added == 0) {
+        name = arena_printf(arena, STR_FMT "_" STR_FMT, STR_ARG(t->database), STR_ARG(t->name));
+        if (name.p && name.n > TOOL_NAME_BYTES_MAX)
+            name = arena_printf(arena, STR_FMT "_%u", STR_ARG(t->name), t->id);
+        added = name.p ? key_set_add(taken, name) : ERR_NO_MEMORY;
+    }
+    while (added == 0) {
+        name = arena_printf(arena, STR_FMT "_%u", STR_ARG(name), t->id);
+        added = name.p ? key_set_add(taken, name) : ERR_NO_MEMORY;
+    }
     t->tool_name = name;
-    return name.p ? 0 : ERR_NO_MEMORY;
+    return added < 0 ? added : 0;
 }
 
-static struct table *next_by_id(struct catalog *c, uint32_t after)
+static int compare_id(const void *a, const void *b)
 {
-    struct table *next = NULL;
-    for (uint32_t i = 0; i < c->n_tables; i++)
-        if (c->tables[i].id > after && (!next || c->tables[i].id < next->id))
-            next = &c->tables[i];
-    return next;
+    uint32_t one = (*(struct table *const *)a)->id, other = (*(struct table *const *)b)->id;
+    return one < other ? -1 : one > other;
 }
 
 /* Oldest first, so that a new table never renames the tools of an older one. */
 static int name_all(struct catalog *c)
 {
-    struct table *t = next_by_id(c, 0);
-    for (; t; t = next_by_id(c, t->id)) {
-        int err = name_tools(c, t);
-        if (err < 0)
-            return err;
-    }
-    return 0;
+    struct key_set taken;
+    int err = 0;
+    if (!c->n_tables)
+        return 0;
+    struct table **by_id = arena_array(&c->arena, c->n_tables, sizeof(struct table *));
+    if (!by_id)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < c->n_tables; i++)
+        by_id[i] = &c->tables[i];
+    qsort(by_id, c->n_tables, sizeof *by_id, compare_id);
+    key_set_init(&taken);
+    for (uint32_t i = 0; i < c->n_tables && !err; i++)
+        err = name_tools(&c->arena, &taken, by_id[i]);
+    key_set_done(&taken);
+    return err;
 }
 
 /* ---- Snapshots ------------------------------------------------------------------------------ */

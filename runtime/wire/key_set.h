@@ -1,8 +1,9 @@
-/* wire/key_set.h - has this member name been seen in this object? For objects without a table.
+/* wire/key_set.h - has this name been seen? For the members of objects without a table, and for
+ * the names of tools.
  *
  * Up to KEY_SET_SMALL names are compared one by one, and only if a name with the same few bits was
  * seen; beyond that a hash table with a secret seed takes over, so that no choice of names makes it
- * quadratic. Inside wire/ only.
+ * quadratic.
  */
 #ifndef TENON_WIRE_KEY_SET_H
 #define TENON_WIRE_KEY_SET_H

@@ -49,6 +49,15 @@ static void TL_01_TL_02_each_table_gives_five_tools(void **state)
         "\"-\":[\"nextCursor\"]}");
 }
 
+static void a_database_without_tables_has_no_tools(void **state)
+{
+    (void)state;
+    bench_open(&bench, &bench_config);
+    bench_connect(&bench, "2025-06-18");
+    ask_method(&bench, "tools/list", "", "{\"tools\":[]}");
+    bench_close(&bench);
+}
+
 static void L_10_a_2025_03_26_list_has_no_titles_and_no_output_schemas(void **state)
 {
     bench_connect(*state, "2025-03-26");
@@ -827,6 +836,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SHOP_TEST(TL_01_TL_02_each_table_gives_five_tools),
+        cmocka_unit_test(a_database_without_tables_has_no_tools),
         SHOP_TEST(L_10_a_2025_03_26_list_has_no_titles_and_no_output_schemas),
         SHOP_TEST(tables_of_one_name_get_their_database_in_front),
         SHOP_TEST(beyond_TOOL_NAME_BYTES_MAX_a_table_has_its_number),
