@@ -1,6 +1,6 @@
 /* store/check_sys.c - store_check of what SYS holds: sessions, their expiry, jobs.
  *
- * In a process that has SYS in memory only (a command beside a server) there is nothing to see.
+ * In a process that has SYS in memory only there is nothing to see.
  */
 #include "store/internal.h"
 

@@ -235,15 +235,41 @@ static int open_sys_locked(struct opening *o, bool alone)
     return err;
 }
 
+static int open_sys_in_memory(struct opening *o)
+{
+    uint64_t format;
+    int err = kv_open_memory(STORE_SYS, &o->store->envs[STORE_SYS]);
+    if (!err)
+        err = meta_prepare(o->store->envs[STORE_SYS], true, o->id, &format);
+    return err ? explain(o, "", err, err_text(err)) : 0;
+}
+
+/* For looking only: where reading it would be a risk, or is not possible, it is as if empty. */
+static int open_sys_to_read(struct opening *o)
+{
+    struct path path;
+    struct kv_env *env = NULL;
+    struct str why;
+    uint64_t format;
+    struct kv_lmdb_config config = {
+        .path = path_of(o->directory, "sys.mdb", &path), .space = STORE_SYS, .read_only = true};
+    if (access(path.text, R_OK) || read_state(o->directory) == SYS_DOUBTFUL ||
+        kv_open_lmdb(&config, o->arena, &env, &why))
+        return open_sys_in_memory(o);
+    if (meta_prepare(env, true, o->id, &format)) {
+        kv_close(env);
+        return open_sys_in_memory(o);
+    }
+    o->store->envs[STORE_SYS] = env;
+    return 0;
+}
+
 static int open_sys(struct opening *o)
 {
-    if (o->config->read_only || o->config->volatile_sys) {
-        uint64_t format;
-        int err = kv_open_memory(STORE_SYS, &o->store->envs[STORE_SYS]);
-        if (!err)
-            err = meta_prepare(o->store->envs[STORE_SYS], true, o->id, &format);
-        return err ? explain(o, "", err, err_text(err)) : 0;
-    }
+    if (o->config->read_only)
+        return open_sys_to_read(o);
+    if (o->config->volatile_sys)
+        return open_sys_in_memory(o);
     int fd;
     int err = open_lock(o->directory, "sys.users", &fd);
     if (err)

@@ -155,6 +155,39 @@ static void an_older_format_is_raised_by_who_may_write(void **state)
     store_close(store);
 }
 
+static void look_at_two_sessions(void)
+{
+    struct store *store = NULL;
+    REQUIRE(open_with((struct store_config){.read_only = true}, &store) == 0);
+    REQUIRE(count_sessions(store) == 2);
+    store_close(store);
+}
+
+static void sys_is_read_where_that_is_no_risk(void **state)
+{
+    (void)state;
+    struct store_config look = {.read_only = true};
+    make_store();
+    struct store *server = open_ok(NOSYNC);
+    put_session(server, "t");
+    in_child(look_at_two_sessions); /* beside the one who writes */
+    set_format(server, STORE_SYS, 1);
+    store_close(server);
+    struct store *store = open_ok(look);
+    assert_int_equal(count_sessions(store), 0);
+    store_close(store);
+    store_close(open_ok(NOSYNC));
+    store = open_ok(look);
+    assert_int_equal(count_sessions(store), 2);
+    store_close(store);
+    overwrite("sys.state", 0, 10, 'x'); /* of another boot, and not clean */
+    overwrite("sys.state", 10, 60, 'x');
+    store = open_ok(look);
+    assert_int_equal(count_sessions(store), 0);
+    store_close(store);
+    assert_int_equal(access(file_in("sys.mdb.aside"), F_OK), -1); /* it changes nothing */
+}
+
 static void a_row_of_a_newer_format_is_said(void **state)
 {
     (void)state;
@@ -361,6 +394,7 @@ int main(void)
         CASE(a_file_of_another_program_has_an_unknown_format),
         CASE(a_newer_format_is_refused),
         CASE(an_older_format_is_raised_by_who_may_write),
+        CASE(sys_is_read_where_that_is_no_risk),
         CASE(a_file_without_the_newer_maps_is_brought_up_to_date),
         CASE(a_row_of_a_newer_format_is_said),
         CASE(a_row_that_is_no_record_is_damaged),
