@@ -130,6 +130,21 @@ static void write_member(struct buf *out, const char *name, struct str value)
     json_write_str(out, value);
 }
 
+static int write_indexes(struct reading *r, struct buf *out)
+{
+    const struct table *t = r->table;
+    struct store_index *shown =
+        arena_array(&r->call->arena, (size_t)t->n_indexes + 1, sizeof *shown);
+    uint32_t n = 0;
+    if (!shown)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < t->n_indexes; i++)
+        if (table_shows_index(t, &t->indexes[i]))
+            shown[n++] = t->indexes[i];
+    table_indexes_write(shown, n, out);
+    return 0;
+}
+
 static int read_schema(struct reading *r)
 {
     const struct table *t = r->table;
@@ -141,9 +156,9 @@ static int read_schema(struct reading *r)
     write_member(&text, "description", t->description);
     write_member(&text, "primaryKey", t->attributes[t->key].name);
     buf_add_lit(&text, ",\"indexes\":");
-    table_indexes_write(t->indexes, t->n_indexes, &text);
+    text.failed |= write_indexes(r, &text) < 0;
     buf_add_lit(&text, ",\"schema\":");
-    tape_write(t->schema, &text);
+    tape_write(t->shown, &text);
     buf_add_char(&text, '}');
     return answer(r, &text);
 }
@@ -164,7 +179,7 @@ static int read_row(struct reading *r)
         return err;
     err = store_get_row(view, r->table->id, key, arena, &row);
     if (err == 0)
-        tape_write(row.row, &text);
+        table_write_row(r->table, row.row, row.version, NULL, &text);
     store_view_close(view);
     if (err == ERR_ABSENT)
         return explain_absent(r);

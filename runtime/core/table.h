@@ -6,6 +6,7 @@
  *    "primaryKey": "code",                            an attribute of type string or integer
  *    "indexes": [{"name": "by_region", "on": ["region", "-population"], "unique": false}],
  *    "indexed": ["region"],                           optional both; see table_indexes.h
+ *    "attributes": {"secret": {"hidden": true}},      optional; see table_attributes.h
  *    "annotations": {"audience": ["user"], "priority": 0.5},   optional, of its resource
  *    "schema": {"type": "object", "properties": {...}, "required": [...]}}   JSON Schema of a row
  *
@@ -20,24 +21,37 @@
 #include "schema/filter.h"
 #include "schema/json_schema.h"
 
+/* What the server fills in for whom; table_attributes.h says more. */
+enum attribute_role { ROLE_NONE, ROLE_CREATED_TIME, ROLE_UPDATED_TIME, ROLE_VERSION, ROLES };
+enum attribute_default { DEFAULT_NONE, DEFAULT_VALUE, DEFAULT_UUID, DEFAULT_NOW, DEFAULT_TODAY };
+
 struct table_attribute {
     struct str name;
     const struct tape_node *schema;
-    bool required;
+    bool required, hidden, nullable;
+    enum attribute_role role;
+    enum attribute_default fill;
+    const struct tape_node *value; /* of DEFAULT_VALUE */
 };
 
 struct table {
     uint32_t id;      /* of the store; whoever loads the table fills it and the next three */
     uint64_t version; /* of the definition */
-    struct str database, name;      /* "" for a definition that has no name yet */
-    struct str tool_name;           /* what the tools are called after: get_<tool_name> */
-    struct str title, description;  /* STR_NONE: not given */
-    struct str annotations;         /* raw JSON, or STR_NONE */
-    const struct tape_node *schema; /* of a row, with the primary key among the required */
-    const struct json_schema *rows; /* the same, compiled; in the arena too */
-    struct filter_columns columns;  /* what filters and orders may name */
+    struct str database, name;     /* "" for a definition that has no name yet */
+    struct str tool_name;          /* what the tools are called after: get_<tool_name> */
+    struct str title, description; /* STR_NONE: not given */
+    struct str annotations;        /* raw JSON, or STR_NONE */
+    /* Of a row, with the primary key among the required: as the operator knows it, as clients see
+     * it, as clients give it (table_schema.c). Clients must not learn of `schema`. */
+    const struct tape_node *schema, *shown, *given;
+    const struct json_schema *rows;      /* of a row as it is stored */
+    struct filter_columns columns;       /* what filters and orders may name */
+    struct filter_columns index_columns; /* what indexes may name */
     struct table_attribute *attributes;
-    uint32_t n_attributes;
+    uint32_t n_attributes, n_hidden;
+    const struct table_attribute *by_role[ROLES]; /* NULL: there is none */
+    bool is_special; /* some attribute has a role, a default, is hidden or nullable */
+    bool is_filled;  /* ... or more than nullable: rows are not stored just as clients give them */
     /* What the definition asks for (no ids, not ready); in a catalog what the store has. */
     const struct store_index *indexes;
     uint32_t n_indexes;
@@ -63,8 +77,12 @@ int table_row_key(const struct table *table, const struct tape_node *row, struct
 int table_value_key(const struct table *table, const struct tape_node *value, struct arena *arena,
                     struct str *ret, struct schema_faults *faults);
 const struct table_attribute *table_find_attribute(const struct table *table, struct str name);
-/* As a client sees it: with the attributes of `select` (an array of names; NULL: all). */
-void table_write_row(const struct table *table, const struct tape_node *row,
+bool table_is_hidden(const struct table *table, struct str name);
+/* Is nothing in it hidden? */
+bool table_shows_index(const struct table *table, const struct store_index *index);
+/* As clients see it: with its version where there is an attribute for that, without what is hidden,
+ * and only with the attributes of `select` (an array of names; NULL: all). */
+void table_write_row(const struct table *table, const struct tape_node *row, uint64_t version,
                      const struct tape_node *select, struct buf *out);
 
 #endif

@@ -75,7 +75,7 @@ int run_take_id(struct run *run)
 void run_succeed_with_row(struct run *run, const struct tape_node *row, uint64_t version)
 {
     struct buf json = {0};
-    tape_write(row, &json);
+    table_write_row(run->table, row, version, NULL, &json);
     if (json.failed)
         call_fail(run->call, ERR_NO_MEMORY, STR_NONE, STR_NONE);
     else

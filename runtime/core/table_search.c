@@ -102,26 +102,26 @@ static bool is_full(const struct search *s)
 }
 
 /* Appends the row; behind the last one that fits the page, the place is kept. */
-static int add_row(struct search *s, const struct tape_node *row)
+static int add_row(struct search *s, const struct store_row *row)
 {
     struct tape_node values[ORDER_BY_MAX + 1];
     size_t before = s->rows.n;
     if (s->n_rows++)
         buf_add_char(&s->rows, ',');
-    table_write_row(s->table, row, s->query.select, &s->rows);
+    table_write_row(s->table, row->row, row->version, s->query.select, &s->rows);
     pay(s, (s->rows.n - before) / INLINE_ENTRY_BYTES);
     if (s->rows.failed)
         return ERR_NO_MEMORY;
     if (!is_full(s))
         return 0;
-    int err = table_query_values(&s->query, row, values);
+    int err = table_query_values(&s->query, row->row, values);
     return err < 0 ? err : table_query_cursor(s->call, &s->query, values, &s->next_cursor);
 }
 
 static int take_row(struct search *s, const struct store_row *row)
 {
     if (!is_full(s))
-        return add_row(s, row->row);
+        return add_row(s, row);
     s->cursor = s->next_cursor;
     return STOP_FULL;
 }
@@ -193,7 +193,7 @@ static int write_top(struct search *s, struct store_view *view)
         arena_init(&arena, 0);
         err = store_get_row(view, s->table->id, s->top.v[i]->key, &arena, &row);
         if (err == 0)
-            err = add_row(s, row.row);
+            err = add_row(s, &row);
         arena_done(&arena);
     }
     return err;

@@ -1,6 +1,7 @@
 /* core/table_tools.c - see table_tools.h. */
 #include "core/table_tools.h"
 
+#include "core/table_parts.h"
 #include "wire/json_write.h"
 
 typedef void (*input_fn)(const struct table *table, const struct search_limits *limits,
@@ -25,28 +26,22 @@ static void write_id(const struct table *table, struct buf *out)
     tape_write(table->attributes[table->key].schema, out);
 }
 
-/* What stays at the root of a tool's schema, wherever the rest of the row's schema goes. */
-static bool is_shared(struct str keyword)
-{
-    return str_eq(keyword, STR("$schema")) || str_eq(keyword, STR("$defs")) ||
-           str_eq(keyword, STR("definitions"));
-}
-
 static void write_shared(const struct table *table, struct buf *out)
 {
-    tape_each (table->schema, key, value)
-        if (is_shared(tape_str(key))) {
+    tape_each (table->shown, key, value)
+        if (table_is_shared_keyword(tape_str(key))) {
             buf_add_char(out, ',');
             write_member(tape_str(key), value, out);
         }
 }
 
-/* Without its $id, because it is part of many schemas. */
-static void write_row(const struct table *table, bool at_root, struct buf *out)
+/* A row's schema; without its $id, because it is part of many schemas. */
+static void write_row(const struct tape_node *schema, bool at_root, struct buf *out)
 {
     char before = '{';
-    tape_each (table->schema, key, value) {
-        if (str_eq(tape_str(key), STR("$id")) || (!at_root && is_shared(tape_str(key))))
+    tape_each (schema, key, value) {
+        if (str_eq(tape_str(key), STR("$id")) ||
+            (!at_root && table_is_shared_keyword(tape_str(key))))
             continue;
         buf_add_char(out, before);
         before = ',';
@@ -154,23 +149,28 @@ static void write_changes(const struct table *table, struct buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < table->n_attributes; i++) {
-        if (i == table->key)
+        const struct table_attribute *a = &table->attributes[i];
+        if (i == table->key || a->hidden || a->role)
             continue;
         if (!first)
             buf_add_char(out, ',');
         first = false;
-        json_write_str(out, table->attributes[i].name);
+        json_write_str(out, a->name);
         buf_add_char(out, ':');
-        write_change(table->attributes[i].schema, out);
+        write_change(a->schema, out);
     }
 }
 
 /* The names of attributes as the values of an enum. */
 static void write_names(const struct table *table, struct buf *out)
 {
+    bool first = true;
     for (uint32_t i = 0; i < table->n_attributes; i++) {
-        if (i)
+        if (table->attributes[i].hidden)
+            continue;
+        if (!first)
             buf_add_char(out, ',');
+        first = false;
         json_write_str(out, table->attributes[i].name);
     }
 }
@@ -201,14 +201,48 @@ static void input_row(const struct table *table, const struct search_limits *lim
                       struct buf *out)
 {
     (void)limits;
-    write_row(table, true, out);
+    write_row(table->given, true, out);
+}
+
+static void write_required_but(const struct tape_node *names, struct str but, struct buf *out)
+{
+    const struct tape_node *name = names + 1;
+    bool first = true;
+    buf_add_lit(out, "\"required\":[");
+    for (uint32_t i = 0; i < names->n; i++, name = tape_next(name)) {
+        if (str_eq(tape_str(name), but))
+            continue;
+        if (!first)
+            buf_add_char(out, ',');
+        first = false;
+        tape_write(name, out);
+    }
+    buf_add_char(out, ']');
+}
+
+/* A whole new row, whose key is known already. */
+static void write_new_row(const struct table *table, struct buf *out)
+{
+    struct str key = table->attributes[table->key].name;
+    buf_add_lit(out, "{\"description\":\"The whole new row; what it leaves out is gone.\"");
+    tape_each (table->given, keyword, value) {
+        struct str name = tape_str(keyword);
+        if (str_eq(name, STR("$id")) || is_about(name) || table_is_shared_keyword(name))
+            continue;
+        buf_add_char(out, ',');
+        if (str_eq(name, STR("required")))
+            write_required_but(value, key, out);
+        else
+            write_member(name, value, out);
+    }
+    buf_add_char(out, '}');
 }
 
 static void input_update(const struct table *table, const struct search_limits *limits,
                          struct buf *out)
 {
     (void)limits;
-    const struct tape_node *additional = tape_get(table->schema, STR("additionalProperties"));
+    const struct tape_node *additional = tape_get(table->given, STR("additionalProperties"));
     buf_add_lit(out, OPEN_OBJECT);
     write_id(table, out);
     buf_add_lit(out,
@@ -222,14 +256,16 @@ static void input_update(const struct table *table, const struct search_limits *
         buf_add_lit(out, ",\"additionalProperties\":");
         write_change(additional, out);
     }
-    buf_add_lit(out, "}},\"required\":[\"id\",\"changes\"],\"additionalProperties\":false");
+    buf_add_lit(out, "},\"row\":");
+    write_new_row(table, out);
+    buf_add_lit(out, "},\"required\":[\"id\"],\"additionalProperties\":false");
     write_shared(table, out);
     buf_add_char(out, '}');
 }
 
 static void output_row(const struct table *table, struct buf *out)
 {
-    write_row(table, true, out);
+    write_row(table->shown, true, out);
 }
 
 /* A row of which `select` may leave out anything: what its members may be, not which. */
@@ -238,7 +274,7 @@ static void write_partial_row(const struct table *table, struct buf *out)
     static const char *const kept[] = {"properties", "patternProperties", "additionalProperties"};
     buf_add_lit(out, "{\"type\":\"object\"");
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        const struct tape_node *value = tape_get(table->schema, str_of(kept[i]));
+        const struct tape_node *value = tape_get(table->shown, str_of(kept[i]));
         if (!value)
             continue;
         buf_add_char(out, ',');
@@ -291,7 +327,8 @@ static const struct verb {
                      output_row},
     [VERB_UPDATE] = {"update",
                      "Update a row of",
-                     "Sets or removes attributes of one row; its primary key cannot change.",
+                     "Changes one row: either sets and removes attributes by `changes`, or puts a "
+                     "whole new row in its place by `row`. Its primary key cannot change.",
                      {false, true, true},
                      input_update,
                      output_row},

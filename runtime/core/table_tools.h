@@ -3,7 +3,7 @@
  *   get_T    {id}                        the row
  *   search_T {where, select, order_by, limit, cursor, total}   {rows, nextCursor, total}
  *   create_T the row itself              the row
- *   update_T {id, changes, if_version}   the row as it is then
+ *   update_T {id, changes or row, if_version}   the row as it is then
  *   delete_T {id}                        {deleted}
  *
  * Everything here is derived text; on_tools.c runs them.

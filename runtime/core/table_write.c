@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "core/core_state.h"
 #include "core/row_merge.h"
+#include "core/row_prepare.h"
 
 static void submit(struct run *run, enum store_op_kind kind, uint64_t if_version,
                    const struct tape_node *row, void (*done)(struct store_write *, int))
@@ -42,17 +43,35 @@ static void created(struct store_write *write, int err)
         run_succeed_with_row(run, run->op.row, run->op.ret_seq);
 }
 
+/* The whole row as it is to be stored, with its key. 0 or an error, explained. */
+static int prepare_created(struct run *run, const struct tape_node **ret)
+{
+    const struct table *t = run->table;
+    struct arena *arena = &run->call->arena;
+    struct schema_faults faults = {.n = 1};
+    int err = row_check_given(t, run->args, &faults);
+    if (err == 0)
+        err = row_prepare(t, ROW_CREATED, run->args, NULL, arena, ret, &faults);
+    /* what the input schema has seen is the row itself, if nothing was added */
+    if (err == 0 && *ret != run->args && (err = table_check_row(t, *ret, &faults)) < 0)
+        row_hide_faults(t, &faults);
+    if (err == 0)
+        err = table_row_key(t, *ret, arena, &run->key, &faults);
+    return err == ERR_PARAMS || err == ERR_LIMIT ? run_explain(run, "/params/arguments", &faults)
+                                                 : err;
+}
+
 int run_create(struct run *run)
 {
-    struct schema_faults faults = {.n = 1};
-    int err = table_row_key(run->table, run->args, &run->call->arena, &run->key, &faults);
-    if (err == ERR_PARAMS)
-        return run_explain(run, "/params/arguments", &faults);
+    const struct tape_node *row;
+    int err = prepare_created(run, &row);
     if (err < 0)
         return err;
-    submit(run, STORE_PUT_ROW, STORE_MISSING, run->args, created);
+    submit(run, STORE_PUT_ROW, STORE_MISSING, row, created);
     return CALL_LATER;
 }
+
+/* ---- update --------------------------------------------------------------------------------- */
 
 static int start_update(struct run *run);
 
@@ -106,46 +125,91 @@ static bool is_as_expected(struct run *run, uint64_t version)
     return false;
 }
 
+/* The row that the arguments make of the one that is there. */
+static int make_row(struct run *run, const struct tape_node *before, const struct tape_node **ret)
+{
+    const struct tape_node *changes = tape_get(run->args, STR("changes")), *merged;
+    struct arena *arena = &run->call->arena;
+    struct schema_faults faults; /* of imports only */
+    if (!changes)
+        return row_prepare(run->table, ROW_REPLACED, tape_get(run->args, STR("row")), before, arena,
+                           ret, &faults);
+    int err = row_merge(before, changes, arena, &merged);
+    return err < 0 ? err : row_prepare(run->table, ROW_CHANGED, merged, NULL, arena, ret, &faults);
+}
+
 static int start_update(struct run *run)
 {
-    struct store_row row;
-    const struct tape_node *merged, *changes = tape_get(run->args, STR("changes"));
+    struct store_row before;
+    const struct tape_node *row;
     struct schema_faults faults;
-    int err = run_read_row(run, &row);
-    if (err == 0 && !is_as_expected(run, row.version))
+    int err = run_read_row(run, &before);
+    if (err == 0 && !is_as_expected(run, before.version))
         return 0;
     if (err == 0)
-        err = row_merge(row.row, changes, &run->call->arena, &merged);
+        err = make_row(run, before.row, &row);
     if (err < 0)
         return err;
-    err = table_check_row(run->table, merged, &faults);
+    err = table_check_row(run->table, row, &faults);
     if (err == ERR_PARAMS || err == ERR_LIMIT) {
+        row_hide_faults(run->table, &faults);
         tool_fail(run->call, tell_faults(run->call, &faults));
         return 0;
     }
     if (err < 0)
         return err;
-    submit(run, STORE_PUT_ROW, row.version, merged, updated);
+    submit(run, STORE_PUT_ROW, before.version, row, updated);
     return 0;
 }
 
 /* The primary key stands among the changes only if rows may have any attribute. */
-static int check_changes(struct run *run)
+static int check_changes(const struct run *run, const struct tape_node *changes,
+                         struct schema_faults *faults)
 {
     struct str key = run->table->attributes[run->table->key].name;
+    if (!tape_get(changes, key))
+        return row_check_given(run->table, changes, faults);
+    *faults = (struct schema_faults){.n = 1};
+    schema_fault_within(&faults->v[0], key);
+    return schema_fault_set(&faults->v[0], "primaryKey", "any attribute but the primary key");
+}
+
+/* A whole row may have its key or leave it out. */
+static int check_whole(const struct run *run, const struct tape_node *row,
+                       struct schema_faults *faults)
+{
+    struct str name = run->table->attributes[run->table->key].name, key;
+    const struct tape_node *value = tape_get(row, name);
+    int err = value ? table_value_key(run->table, value, &run->call->arena, &key, faults) : 0;
+    if (err == ERR_NO_MEMORY)
+        return err;
+    if (!value || (err == 0 && str_eq(key, run->key)))
+        return row_check_given(run->table, row, faults);
+    *faults = (struct schema_faults){.n = 1};
+    schema_fault_within(&faults->v[0], name);
+    return schema_fault_set(&faults->v[0], "primaryKey", "the same as id, or none");
+}
+
+/* 0 or an error, explained. */
+static int check_update(struct run *run)
+{
+    const struct tape_node *changes = tape_get(run->args, STR("changes"));
+    const struct tape_node *row = tape_get(run->args, STR("row"));
     struct schema_faults faults = {.n = 1};
-    if (!tape_get(tape_get(run->args, STR("changes")), key))
-        return 0;
-    schema_fault_within(&faults.v[0], key);
-    schema_fault_set(&faults.v[0], "primaryKey", "any attribute but the primary key");
-    return run_explain(run, "/params/arguments/changes", &faults);
+    if (!changes == !row) {
+        schema_fault_set(&faults.v[0], "oneOf", "either changes or row%s", row ? ", not both" : "");
+        return run_explain(run, "/params/arguments", &faults);
+    }
+    int err = row ? check_whole(run, row, &faults) : check_changes(run, changes, &faults);
+    const char *prefix = row ? "/params/arguments/row" : "/params/arguments/changes";
+    return err == ERR_PARAMS ? run_explain(run, prefix, &faults) : err;
 }
 
 int run_update(struct run *run)
 {
     int err = run_take_id(run);
     if (err == 0)
-        err = check_changes(run);
+        err = check_update(run);
     if (err < 0)
         return err;
     run->started_ms = clock_mono_ms();
@@ -156,6 +220,8 @@ int run_update(struct run *run)
         run_fail_by(run, err);
     return CALL_LATER;
 }
+
+/* ---- delete --------------------------------------------------------------------------------- */
 
 static void deleted(struct store_write *write, int err)
 {

@@ -1,0 +1,23 @@
+/* core/table_parts.h - between the files that read a table's definition (table.c, table_schema.c,
+ * table_attributes.c); nobody else needs it. */
+#ifndef TENON_CORE_TABLE_PARTS_H
+#define TENON_CORE_TABLE_PARTS_H
+
+#include "core/table.h"
+
+/* One fault at pointer[/segment]; ERR_PARAMS. */
+int table_fail_at(struct schema_faults *faults, const char *pointer, struct str segment,
+                  const char *keyword, const char *expected);
+bool table_is_named(const struct tape_node *names, struct str name); /* `names` may be NULL */
+/* Is this the schema's only type? */
+bool table_has_type(const struct tape_node *schema, struct str type);
+
+/* table_schema.c. Makes the schemas of the table from that of its definition, and compiles that of
+ * rows as they are stored. Pointers of faults lead from the definition. */
+int table_schemas_make(struct table *t, struct arena *arena, struct schema_faults *faults);
+
+/* The text of JSON Schema's keyword that leads to definitions, or a dialect: what parts of the
+ * schema refer to, wherever they stand. */
+bool table_is_shared_keyword(struct str keyword);
+
+#endif
