@@ -71,6 +71,7 @@ static int match(void *ctx, const struct store_table *stored)
     if (err < 0)
         return err == ERR_NO_MEMORY ? err : ERR_STORE_DAMAGED;
     search->ret->id = stored->id;
+    search->ret->version = stored->version;
     search->ret->database = search->database;
     search->ret->name = search->name;
     search->found = true;

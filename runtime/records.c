@@ -400,6 +400,15 @@ uint64_t records_bytes_read(const struct record_reader *r)
     return r->source.bytes;
 }
 
+struct str records_text(const struct record_reader *r)
+{
+    const struct buf *text = r->csv ? csv_reader_text(r->csv) : &r->text;
+    struct str all = text->failed ? STR_NONE : buf_str(text);
+    while (all.n && is_blank((unsigned char)all.p[all.n - 1]))
+        all.n--;
+    return all.n ? all : STR_NONE;
+}
+
 static int next_of_format(struct record_reader *r, struct arena *arena, struct record *ret,
                           struct record_fault *fault)
 {

@@ -51,6 +51,8 @@ void records_free(struct record_reader *reader);
 int records_next(struct record_reader *reader, struct arena *arena, struct record *ret,
                  struct record_fault *fault);
 uint64_t records_bytes_read(const struct record_reader *reader);
+/* The text of the record that records_next just found bad; STR_NONE if there is none to show. */
+struct str records_text(const struct record_reader *reader);
 
 /* ---- for the readers ------------------------------------------------------------------------ */
 
@@ -70,6 +72,7 @@ int record_fail(struct record_fault *fault, uint64_t line, bool fatal, const cha
 struct csv_reader;
 struct csv_reader *csv_reader_new(const struct record_options *options);
 void csv_reader_free(struct csv_reader *reader);
+const struct buf *csv_reader_text(const struct csv_reader *reader); /* of the row at hand */
 int csv_reader_next(struct csv_reader *reader, struct text_source *source, struct arena *arena,
                     struct record *ret, struct record_fault *fault);
 

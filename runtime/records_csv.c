@@ -34,6 +34,7 @@ struct csv_reader {
     struct cells header, row;
     uint8_t column_types[RECORD_FIELDS_MAX];
     struct buf line;   /* physical */
+    struct buf text;   /* all lines of the row */
     struct buf nested; /* padded copy of a cell that holds JSON */
     bool row_ended, has_header;
 };
@@ -56,7 +57,7 @@ struct csv_reader *csv_reader_new(const struct record_options *options)
     csv_set_space_func(&r->parser, no_space);
     r->types = options->types;
     r->types_ctx = options->types_ctx;
-    r->line.limit = r->row.text.limit = r->nested.limit = RECORD_TEXT_BYTES_MAX;
+    r->line.limit = r->text.limit = r->row.text.limit = r->nested.limit = RECORD_TEXT_BYTES_MAX;
     return r;
 }
 
@@ -68,8 +69,14 @@ void csv_reader_free(struct csv_reader *r)
     buf_done(&r->header.text);
     buf_done(&r->row.text);
     buf_done(&r->line);
+    buf_done(&r->text);
     buf_done(&r->nested);
     free(r);
+}
+
+const struct buf *csv_reader_text(const struct csv_reader *r)
+{
+    return &r->text;
 }
 
 /* ---- from bytes to cells -------------------------------------------------------------------- */
@@ -128,6 +135,9 @@ static int feed_row(struct csv_reader *r, struct text_source *s, uint64_t *line,
     for (uint64_t here = s->line; !r->row_ended && read_line(s, &r->line); here = s->line) {
         bool idle = r->parser.pstate == 0; /* between rows */
         *line = idle ? here : *line;
+        if (idle)
+            buf_clear(&r->text);
+        buf_add_str(&r->text, buf_str(&r->line));
         if (r->line.failed || csv_get_buffer_size(&r->parser) > RECORD_TEXT_BYTES_MAX)
             return record_fail(fault, *line, true, "a cell is too large; is a quote not closed?");
         if (!is_utf8(&r->line))

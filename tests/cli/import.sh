@@ -123,6 +123,63 @@ has "$(t export geo.places --format ndjson)" '{"id":1,"name":"Roma"}' "the row i
 seq -f '{"id": %.0f, "name": "many"}' 10000 30000 >many.ndjson
 says "an import of many batches" 0 "imported 20001 rows" t import geo.places many.ndjson
 
+# ---- rejects: every bad record with its line, the reason and itself
+cat >people.json <<'END'
+{"primaryKey": "id", "indexes": [{"name": "once_email", "on": ["email"], "unique": true}],
+ "schema": {"type": "object", "properties": {
+   "id": {"type": "string"}, "email": {"type": "string"}, "age": {"type": "integer", "minimum": 0}}}}
+END
+table create geo.people people.json >/dev/null
+echo '{"id": "a", "email": "a@x"}' >seed.ndjson
+t import geo.people seed.ndjson >/dev/null
+long=$(printf 'k%.0s' {1..600})
+cat >mixed.ndjson <<END
+{"id": "b", "email": "b@x", "age": 3}
+{"id": "c", "age": -1}
+{"id": "d", "email": }
+{"id": "a", "email": "z@x"}
+[1]
+{"id": "e", "email": "a@x"}
+{"id": "f", "email": "b@x"}
+{"id": "b", "email": "y@x"}
+{"id": "$long"}
+{"id": "g", "email": "$long"}
+{"id": "h"}
+END
+sed -n "1p;7p" mixed.ndjson >dup.ndjson
+says "a unique value twice in the file stops an import, by its line" 1 \
+    "dup.ndjson:2: another row has the same email (unique index once_email)" t import geo.people dup.ndjson
+is "$(rows people)" "1 rows" "and nothing was imported"
+says "--reject imports the rest and tells both counts" 0 \
+    "imported 2 rows into geo.people, left out 9 bad records, see out.ndjson" \
+    t import geo.people mixed.ndjson --reject out.ndjson
+is "$(jq -r .id <(t export geo.people --format ndjson) | paste -sd' ')" "a b h" "the good rows are there"
+is "$(jq -c '[.line, .pointer, .keyword]' out.ndjson | sort -V | paste -sd' ')" \
+    '[2,"/age","minimum"] [3,"","syntax"] [4,"/id","exists"] [5,"","syntax"] [6,"/email","unique"] [7,"/email","unique"] [8,"/id","exists"] [9,"/id","limit"] [10,"/email","limit"]' \
+    "each reject has line, pointer and keyword"
+is "$(jq -c 'select(.line == 6) | .record' out.ndjson)" '{"id":"e","email":"a@x"}' "and the record itself"
+is "$(jq -r 'select(.line == 3) | .text' out.ndjson)" '{"id": "d", "email": }' "or its text where it is no JSON"
+has "$(jq -r 'select(.line == 2) | .reason' out.ndjson)" "/age: minimum, expected" "and the reason for people"
+jq -c 'select(.keyword == "unique") | .record | .email = .id' out.ndjson >mended.ndjson
+says "mended rejects can be imported" 0 "imported 2 rows" t import geo.people mended.ndjson --reject out.ndjson
+ok "a reject file without rejects is empty" test -f out.ndjson -a ! -s out.ndjson
+printf 'id,email,age\nq,"two\nlines",x\nr,r@x,1\n' >cells.csv
+says "rejects of CSV" 0 "imported 1 rows into geo.people, left out 1" t import geo.people cells.csv --reject out.ndjson
+is "$(jq -r .text out.ndjson)" $'q,"two\nlines",x' "keep the text of all lines of a record"
+printf '[{"id": "s"}, {"id": 5}, {"id": "t"}' >cut.json
+cp out.ndjson before.ndjson
+says "a file that breaks off stops --reject too" 1 "nothing was imported" t import geo.people cut.json --reject out.ndjson
+ok "and leaves the reject file as it was" cmp -s out.ndjson before.ndjson
+says "--reject onto the file itself" 2 "is the file to be imported" t import geo.people seed.ndjson --reject seed.ndjson
+says "--reject into no folder" 1 "nowhere/out: No such file" t import geo.people seed.ndjson --reject nowhere/out
+seq -f '{"id": "n%06.0f"}' 1 3000 >again.ndjson
+t import geo.people again.ndjson >/dev/null
+seq -f '{"id": "n%06.0f"}' 2001 5000 >again.ndjson
+says "keys that exist are left out of many batches" 0 "imported 2000 rows into geo.people, left out 1000" \
+    t import geo.people again.ndjson --skip-bad
+ok "doctor finds nothing" "$TENON" doctor --data d
+is "$(ls | grep -c '\.part$')" 0 "no partial file is left"
+
 says "drop without a word" 2 "give --yes" table drop geo.places </dev/null
 has "$(script -qec "$TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"
 ok "drop --yes" table drop --yes geo.places
