@@ -22,7 +22,7 @@ struct cell {
 
 struct cells {
     struct buf text;
-    struct cell v[RECORD_FIELDS_MAX];
+    struct cell v[RECORD_CELLS_MAX];
     uint32_t n;
     bool too_many;
 };
@@ -32,7 +32,7 @@ struct csv_reader {
     record_types_fn types;
     void *types_ctx;
     struct cells header, row;
-    uint8_t column_types[RECORD_FIELDS_MAX];
+    uint8_t column_types[RECORD_CELLS_MAX];
     struct buf line;   /* physical */
     struct buf text;   /* all lines of the row */
     struct buf nested; /* padded copy of a cell that holds JSON */
@@ -84,7 +84,7 @@ const struct buf *csv_reader_text(const struct csv_reader *r)
 static void take_cell(void *p, size_t n, void *ctx)
 {
     struct cells *row = &((struct csv_reader *)ctx)->row;
-    if (row->n == RECORD_FIELDS_MAX) {
+    if (row->n == RECORD_CELLS_MAX) {
         row->too_many = true;
         return;
     }

@@ -155,7 +155,7 @@ says "--reject imports the rest and tells both counts" 0 \
     t import geo.people mixed.ndjson --reject out.ndjson
 is "$(jq -r .id <(t export geo.people --format ndjson) | paste -sd' ')" "a b h" "the good rows are there"
 is "$(jq -c '[.line, .pointer, .keyword]' out.ndjson | sort -V | paste -sd' ')" \
-    '[2,"/age","minimum"] [3,"","syntax"] [4,"/id","exists"] [5,"","syntax"] [6,"/email","unique"] [7,"/email","unique"] [8,"/id","exists"] [9,"/id","limit"] [10,"/email","limit"]' \
+    '[2,"/age","minimum"] [3,"","syntax"] [4,"/id","exists"] [5,"","syntax"] [6,"/email","unique"] [7,"/email","unique"] [8,"/id","exists"] [9,"/id","length"] [10,"/email","limit"]' \
     "each reject has line, pointer and keyword"
 is "$(jq -c 'select(.line == 6) | .record' out.ndjson)" '{"id":"e","email":"a@x"}' "and the record itself"
 is "$(jq -r 'select(.line == 3) | .text' out.ndjson)" '{"id": "d", "email": }' "or its text where it is no JSON"
