@@ -38,7 +38,7 @@ static void check_round_trip(const struct tape_node *tape, struct arena *arena)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct tape_node *tape, *fields[RECORD_CELLS_MAX];
+    const struct tape_node *tape, *fields[RECORD_FIELDS_MAX];
     struct str in = {(const char *)data, (uint32_t)size};
     struct arena arena;
     int64_t first;
