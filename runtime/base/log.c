@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static enum log_level lowest = LOG_INFO;
@@ -26,23 +25,35 @@ void log_set_name(const char *name)
     snprintf(speaker, sizeof speaker, "%s", name);
 }
 
-static int write_stamp(char *line, size_t size, enum log_level level)
+const char *log_level_name(enum log_level level)
 {
-    int64_t ms = clock_wall_ms();
-    time_t s = (time_t)(ms / 1000);
-    struct tm t;
-    gmtime_r(&s, &t);
-    return snprintf(line, size, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ %s[%d] %s: ", t.tm_year + 1900,
-                    t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, (int)(ms % 1000),
-                    speaker, (int)getpid(), level_names[level]);
+    return level_names[level];
+}
+
+/* What a client says may stand in a line: it neither begins another one nor moves a terminal's
+ * cursor. Control characters of ASCII, and those of Latin-1 in UTF-8. */
+static void disarm(char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        unsigned char next = i + 1 < n ? (unsigned char)text[i + 1] : 0;
+        if (c < 0x20 || c == 0x7f)
+            text[i] = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            text[i] = text[i + 1] = '?';
+    }
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-    char line[LOG_LINE_BYTES];
+    char line[LOG_LINE_BYTES], time[CLOCK_TEXT_BYTES], from[sizeof speaker + 16];
     if (level < lowest)
         return;
-    size_t n = (size_t)write_stamp(line, sizeof line, level);
+    struct log_entry entry = {.level = level, .time_ms = clock_wall_ms()};
+    clock_write_text(entry.time_ms, time);
+    snprintf(from, sizeof from, "%s[%d]", speaker, (int)getpid());
+    size_t n = (size_t)snprintf(line, sizeof line, "%s %s %s: ", time, from, level_names[level]);
+    size_t start = n;
     va_list args;
     va_start(args, fmt);
     int more = vsnprintf(line + n, sizeof line - n - 1, fmt, args);
@@ -51,7 +62,10 @@ void log_line(enum log_level level, const char *fmt, ...)
         n += (size_t)more;
     if (n > sizeof line - 2)
         n = sizeof line - 2;
-    log_ring_add(level, (struct str){line, (uint32_t)n});
+    disarm(line + start, n - start);
+    entry.from = str_of(from);
+    entry.text = (struct str){line + start, (uint32_t)(n - start)};
+    log_ring_add(&entry);
     line[n++] = '\n';
     if (write(STDERR_FILENO, line, n) < 0) {
         /* nobody listens; there is no better place to say so */

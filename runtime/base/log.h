@@ -9,8 +9,10 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
-void log_set_level(enum log_level level); /* default LOG_INFO */
-void log_set_name(const char *name);      /* who speaks ("worker 1"); copied */
+void log_set_level(enum log_level level);         /* default LOG_INFO */
+void log_set_name(const char *name);              /* who speaks ("worker 1"); copied */
+const char *log_level_name(enum log_level level); /* "debug", "info", "warning", "error" */
+/* Control characters become question marks, so that whatever is logged is one line. */
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)

@@ -16,7 +16,8 @@
 
 struct slot {
     _Atomic uint64_t state;
-    _Atomic uint64_t head; /* length of the text, and its level in the upper half */
+    _Atomic uint64_t head; /* bytes of `from` and of the text behind it, and the level */
+    _Atomic uint64_t time_ms;
     _Atomic uint64_t words[WORDS];
 };
 
@@ -55,20 +56,29 @@ static bool take(struct slot *slot, uint64_t number)
     return taken;
 }
 
-void log_ring_add(enum log_level level, struct str text)
+/* Appends as much of it as there is room for; returns how much that is. */
+static uint32_t put(uint64_t words[WORDS], uint32_t at, struct str s)
+{
+    uint32_t n = s.n < LOG_LINE_BYTES - at ? s.n : LOG_LINE_BYTES - at;
+    if (n)
+        memcpy((char *)words + at, s.p, n);
+    return n;
+}
+
+void log_ring_add(const struct log_entry *entry)
 {
     uint64_t words[WORDS] = {0};
     if (!ring)
         return;
     uint64_t number = atomic_fetch_add(&ring->next, 1);
     struct slot *slot = &ring->slots[number % LOG_RING_LINES];
-    uint32_t n = text.n < LOG_LINE_BYTES ? text.n : LOG_LINE_BYTES;
     if (!take(slot, number))
         return;
-    if (n)
-        memcpy(words, text.p, n);
-    atomic_store_explicit(&slot->head, (uint64_t)level << 32 | n, memory_order_relaxed);
-    for (size_t i = 0; i * sizeof *words < n; i++)
+    uint32_t from = put(words, 0, entry->from), text = put(words, from, entry->text);
+    atomic_store_explicit(&slot->head, (uint64_t)entry->level << 32 | from << 16 | text,
+                          memory_order_relaxed);
+    atomic_store_explicit(&slot->time_ms, (uint64_t)entry->time_ms, memory_order_relaxed);
+    for (size_t i = 0; i * sizeof *words < from + text; i++)
         atomic_store_explicit(&slot->words[i], words[i], memory_order_relaxed);
     atomic_store_explicit(&slot->state, 2 * number + 2, memory_order_release);
 }
@@ -81,13 +91,18 @@ static bool copy(struct slot *slot, uint64_t number, uint64_t *words, struct log
     if (atomic_load_explicit(&slot->state, memory_order_acquire) != 2 * number + 2)
         return false;
     uint64_t head = atomic_load_explicit(&slot->head, memory_order_relaxed);
+    uint64_t time_ms = atomic_load_explicit(&slot->time_ms, memory_order_relaxed);
+    uint32_t from = (uint32_t)head >> 16, text = (uint32_t)head & 0xffff;
     for (size_t i = 0; i < WORDS; i++)
         words[i] = atomic_load_explicit(&slot->words[i], memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire); /* no word behind the state */
     if (atomic_load_explicit(&slot->state, memory_order_relaxed) != 2 * number + 2)
         return false;
-    *ret = (struct log_entry){
-        number, (enum log_level)(head >> 32), {(const char *)words, (uint32_t)head}};
+    *ret = (struct log_entry){.number = number,
+                              .level = (enum log_level)(head >> 32),
+                              .time_ms = (int64_t)time_ms,
+                              .from = {(const char *)words, from},
+                              .text = {(const char *)words + from, text}};
     return true;
 }
 

@@ -16,14 +16,15 @@
 struct log_entry {
     uint64_t number; /* rises; there are gaps where lines were left out */
     enum log_level level;
-    struct str text; /* as on stderr, without the line feed; borrowed until fn returns */
+    int64_t time_ms;       /* wall time */
+    struct str from, text; /* who speaks ("worker 1[123]"), and what; borrowed until fn returns */
 };
 
 /* Once, before the fork. 0 or ERR_NO_MEMORY. Without it lines go to stderr only. */
 int log_ring_open(void);
 void log_ring_close(void);
-/* Cut at LOG_LINE_BYTES. Any thread, any process. */
-void log_ring_add(enum log_level level, struct str text);
+/* All but the number. Cut at LOG_LINE_BYTES. Any thread, any process. */
+void log_ring_add(const struct log_entry *entry);
 /* Newest first, those of at least this level, at most `limit`; `fn` stops it by anything but 0.
  * Returns how many were shown. */
 uint32_t log_ring_read(enum log_level lowest, uint32_t limit,

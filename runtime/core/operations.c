@@ -50,12 +50,18 @@ static const struct operation operations[] = {
      false, true, operation_get_job},
     {"list_jobs", "List jobs", "The newest jobs of all workers, newest first.", JOB_LIST_INPUT,
      JOB_LIST_OUTPUT, true, false, true, operation_list_jobs},
-    {"read_log", "Read the log", "The server's last log lines, newest first.",
+    {"read_log", "Read the log",
+     "The server's last log entries of at least this level, newest first.",
      "{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":\"integer\",\"minimum\":1,"
      "\"maximum\":512},\"level\":{\"enum\":[\"debug\",\"info\",\"warning\",\"error\"]}},"
      "\"additionalProperties\":false}",
-     "{\"type\":\"object\",\"properties\":{\"lines\":{\"type\":\"array\",\"items\":{\"type\":"
-     "\"string\"}}},\"required\":[\"lines\"],\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{\"entries\":{\"type\":\"array\",\"items\":{\"type\":"
+     "\"object\",\"properties\":{\"time\":{\"type\":\"string\",\"format\":\"date-time\"},\"level\":"
+     "{"
+     "\"enum\":[\"debug\",\"info\",\"warning\",\"error\"]},\"from\":{\"type\":\"string\"},\"text\":"
+     "{"
+     "\"type\":\"string\"}},\"required\":[\"time\",\"level\",\"from\",\"text\"],"
+     "\"additionalProperties\":false}}},\"required\":[\"entries\"],\"additionalProperties\":false}",
      true, false, false, operation_read_log},
     {"system_information", "System information", "Version, tables and sessions of the server.",
      NO_INPUT,

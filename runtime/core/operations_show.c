@@ -1,4 +1,5 @@
 /* core/operations_show.c - operations that only show: tables, log, the server itself. */
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log_ring.h"
 #include "base/version.h"
@@ -74,21 +75,25 @@ int operation_describe_table(struct call *call, const struct tape_node *args, st
 
 /* ---- The log -------------------------------------------------------------------------------- */
 
-static int add_line(void *ctx, const struct log_entry *entry)
+static int add_entry(void *ctx, const struct log_entry *entry)
 {
     struct buf *out = ctx;
+    char time[CLOCK_TEXT_BYTES];
     if (out->p[out->n - 1] != '[')
         buf_add_char(out, ',');
-    json_write_str(out, entry->text);
+    clock_write_text(entry->time_ms, time);
+    buf_printf(out, "{\"time\":\"%s\",\"level\":\"%s\"", time, log_level_name(entry->level));
+    add_text(out, "from", entry->from);
+    add_text(out, "text", entry->text);
+    buf_add_char(out, '}');
     return out->failed ? ERR_NO_MEMORY : 0;
 }
 
 static enum log_level read_level(const struct tape_node *node)
 {
-    static const char *const names[] = {"debug", "info", "warning", "error"};
-    for (uint32_t i = 0; node && i < sizeof names / sizeof *names; i++)
-        if (str_eq(str_of(names[i]), tape_str(node)))
-            return (enum log_level)i;
+    for (enum log_level level = LOG_DEBUG; node && level <= LOG_ERROR; level++)
+        if (str_eq(str_of(log_level_name(level)), tape_str(node)))
+            return level;
     return LOG_DEBUG;
 }
 
@@ -96,11 +101,11 @@ int operation_read_log(struct call *call, const struct tape_node *args, struct b
 {
     const struct tape_node *limit = tape_get(args, STR("limit"));
     (void)call;
-    buf_add_lit(out, "{\"lines\":[");
+    buf_add_lit(out, "{\"entries\":[");
     if (out->failed)
         return ERR_NO_MEMORY;
     log_ring_read(read_level(tape_get(args, STR("level"))), limit ? (uint32_t)limit->v.i : 100,
-                  add_line, out);
+                  add_entry, out);
     buf_add_lit(out, "]}");
     return 0;
 }

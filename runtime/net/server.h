@@ -5,7 +5,7 @@
  * core. The supervisor itself calls only `validate`. All callbacks get `ctx`; those that are NULL
  * are skipped, but worker_start.
  *
- * Lines on stdout: none. On stderr, once the listeners are open:
+ * Lines on stdout: none. In the log, once the workers are ready:
  *   listening on http://127.0.0.1:8750/mcp
  */
 #ifndef TENON_NET_SERVER_H

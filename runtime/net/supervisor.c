@@ -321,8 +321,8 @@ static void say_listening(const struct supervisor *s)
             const struct net_address *a = &s->listen[i];
             bool v6 = strchr(a->host, ':');
             if (s->config.path[j])
-                dprintf(STDERR_FILENO, "listening on http://%s%s%s:%u%s\n", v6 ? "[" : "", a->host,
-                        v6 ? "]" : "", a->port, s->config.path[j]);
+                log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", a->host, v6 ? "]" : "",
+                         a->port, s->config.path[j]);
         }
 }
 

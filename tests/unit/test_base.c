@@ -82,6 +82,27 @@ static void arena_keeps_its_limit(void **state)
     arena_done(&a);
 }
 
+static void a_time_as_text(void **state)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } times[] = {{0, "1970-01-01T00:00:00.000Z"},
+                 {951827696789, "2000-02-29T12:34:56.789Z"},
+                 {-1, "1969-12-31T23:59:59.999Z"},
+                 {-86400000, "1969-12-31T00:00:00.000Z"},
+                 {253402300799999, "9999-12-31T23:59:59.999Z"},
+                 {253402300800000, ""},
+                 {INT64_MAX, ""},
+                 {INT64_MIN, ""}};
+    char text[CLOCK_TEXT_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        clock_write_text(times[i].ms, text);
+        assert_string_equal(text, times[i].text);
+    }
+}
+
 static void clock_can_be_moved(void **state)
 {
     (void)state;
@@ -100,6 +121,7 @@ int main(void)
         cmocka_unit_test(buf_writes_extreme_integers),
         cmocka_unit_test(arena_keeps_its_limit),
         cmocka_unit_test(clock_can_be_moved),
+        cmocka_unit_test(a_time_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

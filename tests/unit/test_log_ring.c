@@ -2,6 +2,8 @@
  * a writer that dies. */
 #include "base/log_ring.c" /* its slots, to stop a writer halfway */
 
+#include "base/clock.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -33,6 +35,11 @@ static int see(void *ctx, const struct log_entry *entry)
     return 0;
 }
 
+static void add(enum log_level level, struct str text)
+{
+    log_ring_add(&(struct log_entry){.level = level, .time_ms = 1, .text = text});
+}
+
 static int open_ring(void **state)
 {
     (void)state;
@@ -50,7 +57,7 @@ static void without_a_ring_nothing_is_kept(void **state)
 {
     struct seen seen = {0};
     (void)state;
-    log_ring_add(LOG_ERROR, STR("x"));
+    add(LOG_ERROR, STR("x"));
     assert_int_equal(log_ring_read(LOG_DEBUG, 10, see, &seen), 0);
 }
 
@@ -58,9 +65,9 @@ static void newest_first_by_level_and_limit(void **state)
 {
     struct seen all = {0}, errors = {0}, one = {0};
     (void)state;
-    log_ring_add(LOG_ERROR, STR("aa"));
-    log_ring_add(LOG_INFO, STR("bb"));
-    log_ring_add(LOG_WARN, STR("cc"));
+    add(LOG_ERROR, STR("aa"));
+    add(LOG_INFO, STR("bb"));
+    add(LOG_WARN, STR("cc"));
     assert_int_equal(log_ring_read(LOG_DEBUG, 10, see, &all), 3);
     assert_string_equal(all.text, "cc");
     assert_int_equal(log_ring_read(LOG_ERROR, 10, see, &errors), 1);
@@ -74,7 +81,7 @@ static void a_round_later_only_the_newest_are_there(void **state)
     struct seen seen = {0};
     (void)state;
     for (unsigned i = 0; i < 3 * LOG_RING_LINES + 7; i++)
-        log_ring_add(LOG_INFO, STR("x"));
+        add(LOG_INFO, STR("x"));
     assert_int_equal(log_ring_read(LOG_DEBUG, UINT32_MAX, see, &seen), LOG_RING_LINES);
     assert_int_equal(seen.last, 2 * LOG_RING_LINES + 7);
 }
@@ -85,7 +92,7 @@ static void a_long_line_is_cut(void **state)
     char text[LOG_LINE_BYTES + 100];
     (void)state;
     memset(text, 'x', sizeof text);
-    log_ring_add(LOG_INFO, (struct str){text, sizeof text});
+    add(LOG_INFO, (struct str){text, sizeof text});
     log_ring_read(LOG_DEBUG, 1, see, &seen);
     assert_int_equal(seen.bytes, LOG_LINE_BYTES);
 }
@@ -96,8 +103,40 @@ static void log_line_writes_into_it(void **state)
     (void)state;
     log_error("a line of %s", "the ring test");
     assert_int_equal(log_ring_read(LOG_ERROR, 1, see, &seen), 1);
-    assert_non_null(strstr(seen.text, "error: a line of the ring test"));
-    assert_null(strchr(seen.text, '\n'));
+    assert_string_equal(seen.text, "a line of the ring test");
+}
+
+static int keep(void *ctx, const struct log_entry *entry)
+{
+    assert_int_equal(entry->level, LOG_WARN);
+    assert_in_range(entry->time_ms, 5, clock_wall_ms());
+    assert_int_equal(entry->from.n, strlen("tenon[]") + (size_t)snprintf(NULL, 0, "%d", getpid()));
+    memcpy(ctx, entry->text.p, entry->text.n);
+    return 1;
+}
+
+/* A newline would begin a line of its own, an escape would speak to the terminal. */
+static void a_clients_text_cannot_forge_a_line(void **state)
+{
+    char text[LOG_LINE_BYTES] = "";
+    (void)state;
+    log_warn("unknown: %s",
+             "x\n2026-01-01T00:00:00.000Z tenon[1] error: forged\r\x1b[2J\x7f\xc2\x85\xc2\xa0");
+    log_ring_read(LOG_DEBUG, 1, keep, text);
+    assert_string_equal(
+        text, "unknown: x?2026-01-01T00:00:00.000Z tenon[1] error: forged??[2J???\xc2\xa0");
+}
+
+static void from_and_text_are_cut_as_one(void **state)
+{
+    struct seen seen = {0};
+    static char text[LOG_LINE_BYTES];
+    (void)state;
+    memset(text, 'x', sizeof text);
+    log_ring_add(&(struct log_entry){.from = STR("worker 1"), .text = {text, sizeof text}});
+    log_ring_read(LOG_DEBUG, 1, see, &seen);
+    assert_int_equal(seen.bytes, LOG_LINE_BYTES - 8);
+    assert_int_equal(seen.n_torn, 0);
 }
 
 /* Lines of one letter each, another one every time. */
@@ -106,7 +145,7 @@ static void write_lines(unsigned first, unsigned n)
     char text[LOG_LINE_BYTES];
     for (unsigned i = 0; i < n; i++) {
         memset(text, (int)(97 + (first + i) % 26), sizeof text);
-        log_ring_add(LOG_INFO, (struct str){text, sizeof text - i % 900});
+        add(LOG_INFO, (struct str){text, sizeof text - i % 900});
     }
 }
 
@@ -122,13 +161,13 @@ static void a_taken_slot_is_neither_read_nor_written(void **state)
 {
     struct seen seen = {0};
     (void)state;
-    log_ring_add(LOG_INFO, STR("aa"));
-    log_ring_add(LOG_INFO, STR("bb"));
+    add(LOG_INFO, STR("aa"));
+    add(LOG_INFO, STR("bb"));
     stop_halfway(&ring->slots[1], 1);
     assert_int_equal(log_ring_read(LOG_DEBUG, 10, see, &seen), 1);
     assert_string_equal(seen.text, "aa");
     for (unsigned i = 0; i < LOG_RING_LINES; i++)
-        log_ring_add(LOG_INFO, STR("cc"));
+        add(LOG_INFO, STR("cc"));
     assert_int_equal(atomic_load(&ring->slots[1].state), 3);
     assert_int_equal(atomic_load(&ring->slots[1].words[0]), 0x7878787878787878);
     seen = (struct seen){0};
@@ -141,9 +180,9 @@ static void a_late_writer_leaves_a_newer_line_alone(void **state)
     struct seen seen = {0};
     (void)state;
     atomic_store(&ring->next, LOG_RING_LINES);
-    log_ring_add(LOG_INFO, STR("new"));
+    add(LOG_INFO, STR("new"));
     atomic_store(&ring->next, 0);
-    log_ring_add(LOG_INFO, STR("old"));
+    add(LOG_INFO, STR("old"));
     atomic_store(&ring->next, LOG_RING_LINES + 1);
     assert_int_equal(log_ring_read(LOG_DEBUG, 1, see, &seen), 1);
     assert_string_equal(seen.text, "new");
@@ -191,6 +230,8 @@ int main(void)
         RING_TEST(a_round_later_only_the_newest_are_there),
         RING_TEST(a_long_line_is_cut),
         RING_TEST(log_line_writes_into_it),
+        RING_TEST(a_clients_text_cannot_forge_a_line),
+        RING_TEST(from_and_text_are_cut_as_one),
         RING_TEST(a_taken_slot_is_neither_read_nor_written),
         RING_TEST(a_late_writer_leaves_a_newer_line_alone),
         RING_TEST(no_line_is_torn_by_many_writers_or_by_a_killed_one),
