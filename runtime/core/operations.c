@@ -10,6 +10,10 @@
     "\"database\":{\"type\":\"string\"},\"table\":{\"type\":\"string\"}," \
     "\"rows\":{\"type\":\"integer\",\"minimum\":0}"
 
+#define TEXT "{\"type\":\"string\"}"
+#define FLAG "{\"type\":\"boolean\"}"
+#define TIME "{\"type\":\"string\",\"format\":\"date-time\"}"
+
 /* By name. */
 static const struct operation operations[] = {
     {"alter_table", "Alter a table",
@@ -21,6 +25,15 @@ static const struct operation operations[] = {
      "Asks a job to stop. What it has not finished is taken back; get_job tells when it has "
      "stopped.",
      JOB_ID, JOB_STARTED, false, false, false, operation_cancel_job},
+    {"close_session", "Close a session",
+     "Ends a client's session: its next request is answered 404, and it has to initialize again. "
+     "One may close one's own.",
+     "{\"type\":\"object\",\"properties\":{\"session\":{\"type\":\"string\",\"description\":\"As "
+     "list_sessions names it.\",\"maxLength\":64}},\"required\":[\"session\"],"
+     "\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{\"session\":{\"type\":\"string\"},\"closed\":{\"const\":"
+     "true}},\"required\":[\"session\",\"closed\"],\"additionalProperties\":false}",
+     false, true, true, operation_close_session},
     {"create_index", "Create an index",
      "Makes an index of a table by which searches find and order its rows. A - before an attribute "
      "is descending order." BY_JOB,
@@ -50,6 +63,22 @@ static const struct operation operations[] = {
      false, true, operation_get_job},
     {"list_jobs", "List jobs", "The newest jobs of all workers, newest first.", JOB_LIST_INPUT,
      JOB_LIST_OUTPUT, true, false, true, operation_list_jobs},
+    {"list_sessions", "List sessions", "The sessions of clients, oldest first.",
+     "{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":\"integer\",\"minimum\":1,"
+     "\"maximum\":200},\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page "
+     "before.\"}},\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{\"sessions\":{\"type\":\"array\",\"items\":{\"type\":"
+     "\"object\",\"properties\":{\"session\":" TEXT ",\"profile\":{\"enum\":[\"application\","
+     "\"operations\"]},\"user\":" TEXT
+     ",\"client\":{\"type\":\"object\",\"properties\":{\"name\":" TEXT ",\"version\":" TEXT
+     "},\"required\":[\"name\",\"version\"],\"additionalProperties\":false},"
+     "\"protocolVersion\":" TEXT ",\"initialized\":" FLAG ",\"created\":" TIME ",\"active\":" TIME
+     ",\"expires\":" TIME ",\"current\":" FLAG "},\"required\":[\"session\",\"profile\",\"user\","
+     "\"client\",\"protocolVersion\",\"initialized\",\"created\",\"active\",\"expires\","
+     "\"current\"],"
+     "\"additionalProperties\":false}},\"nextCursor\":" TEXT "},\"required\":[\"sessions\"],"
+     "\"additionalProperties\":false}",
+     true, false, true, operation_list_sessions},
     {"read_log", "Read the log",
      "The server's last log entries of at least this level, newest first.",
      "{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":\"integer\",\"minimum\":1,"

@@ -45,6 +45,9 @@ int operation_drop_index(struct call *call, const struct tape_node *args, struct
 int operation_get_job(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_list_jobs(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_cancel_job(struct call *call, const struct tape_node *args, struct buf *out);
+/* operations_sessions.c */
+int operation_list_sessions(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_close_session(struct call *call, const struct tape_node *args, struct buf *out);
 
 /* operations_show.c */
 int operation_describe_all(struct call *call, const struct tape_node *args, struct buf *out);

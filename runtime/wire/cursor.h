@@ -15,6 +15,7 @@ enum cursor_kind {
     CURSOR_TEMPLATES,
     CURSOR_PROMPTS,
     CURSOR_SEARCH,
+    CURSOR_SESSIONS,
 };
 
 struct cursor_key {

@@ -63,7 +63,8 @@ static void operations_are_listed_and_called(void **state)
     ask_method(*state, "tools/list", "",
                "{\"tools\":[{\"name\":\"describe_all\",\"annotations\":{\"readOnlyHint\":true}},"
                "{\"name\":\"describe_table\"},{\"name\":\"get_job\"},{\"name\":\"list_jobs\"},"
-               "{\"name\":\"read_log\"},{\"name\":\"system_information\"}]}");
+               "{\"name\":\"list_sessions\"},{\"name\":\"read_log\"},"
+               "{\"name\":\"system_information\"}]}");
     ask_method(*state, "tools/call", "{\"name\":\"describe_all\"}",
                "{\"structuredContent\":{\"tables\":[{\"database\":\"shop\",\"table\":\"book\","
                "\"title\":\"Books\",\"rows\":0}]}}");
@@ -116,6 +117,7 @@ static const char *args_of(const char *name)
         {"describe_all", "{}"},
         {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
         {"list_jobs", "{}"},
+        {"list_sessions", "{}"},
         {"read_log", "{}"},
         {"system_information", "{}"},
     };
