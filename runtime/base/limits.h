@@ -36,6 +36,7 @@
 #define INLINE_SCAN_ENTRIES  256        /* scanned on the event loop; more goes to a thread */
 #define INLINE_ENTRY_NODES   16         /* values or names of a row that count as one more entry */
 #define INLINE_ENTRY_BYTES   256        /* of JSON written that count as one more entry */
+#define OPENAPI_BYTES_MAX    (8u << 20) /* of tenon://openapi; tables beyond are counted only */
 #define SEARCH_BYTES_MAX     (2u << 20) /* of the rows in one page of a search */
 #define SCANS_MAX            4          /* searches on handler threads at once; why: core/scans.h */
 #define SCANS_WAITING_MAX    1000       /* for that */

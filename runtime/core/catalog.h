@@ -29,6 +29,7 @@ struct catalog_list {
 
 struct catalog_tool {
     struct str name;
+    struct str title, description, input_text, output_text;
     const struct table *table;
     enum table_verb verb;
     const struct json_schema *input, *output;

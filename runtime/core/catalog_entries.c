@@ -156,6 +156,10 @@ static int add_tool(struct making *m, const struct table *table, enum table_verb
     if (err < 0)
         return err == ERR_PARAMS ? 0 : err;
     entry->name = tool.name;
+    entry->title = tool.title;
+    entry->description = tool.description;
+    entry->input_text = tool.input_schema;
+    entry->output_text = tool.output_schema;
     entry->table = table;
     entry->verb = verb;
     c->n_tools++;
@@ -269,6 +273,14 @@ static int add_operations(struct making *m)
     return add_resource(m, PROFILE_OPERATIONS, &r);
 }
 
+static int add_openapi(struct making *m, enum call_profile profile)
+{
+    struct mcp_resource r = {0};
+    fill_resource(&r, STR(URI_OPENAPI), STR("openapi"), STR("OpenAPI"),
+                  STR("The tools of the tables as an OpenAPI 3.1 document."));
+    return add_resource(m, profile, &r);
+}
+
 static struct str title_of(const struct table *table)
 {
     return table->title.p ? table->title : table->name;
@@ -324,13 +336,17 @@ static int make_resources(struct making *m)
     struct catalog *c = m->catalog;
     struct catalog_list *application = &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES];
     struct catalog_list *operations = &c->lists[PROFILE_OPERATIONS][CATALOG_RESOURCES];
-    int err = reserve(c, application, 2 * (size_t)c->n_tables + 1);
+    int err = reserve(c, application, 2 * (size_t)c->n_tables + 2);
     if (err == 0)
-        err = reserve(c, operations, 2);
+        err = reserve(c, operations, 3);
     if (err == 0)
         err = add_about(m, PROFILE_APPLICATION);
     if (err == 0)
         err = add_about(m, PROFILE_OPERATIONS);
+    if (err == 0)
+        err = add_openapi(m, PROFILE_APPLICATION);
+    if (err == 0)
+        err = add_openapi(m, PROFILE_OPERATIONS);
     if (err == 0)
         err = add_operations(m);
     for (uint32_t i = 0; err == 0 && i < c->n_tables; i++) {
@@ -339,6 +355,7 @@ static int make_resources(struct making *m)
             err = add_schema(m, &c->tables[i]);
     }
     sort(application);
+    sort(operations);
     return err;
 }
 

@@ -1,6 +1,7 @@
 /* core/on_resources.c - resources/list, resources/read, resources/templates/list.
  *
  *   tenon://about                        this server
+ *   tenon://openapi                      the tables as an OpenAPI document
  *   tenon://operations                   names of the operations that may be called
  *   tenon://schema/{database}/{table}    how a table's rows look
  *   db://{database}/{table}              the first page of a table's rows
@@ -15,12 +16,15 @@
 #include "core/core_state.h"
 #include "core/dispatch.h"
 #include "core/lists.h"
+#include "core/openapi.h"
 #include "core/table_indexes.h"
 #include "core/table_run.h"
 #include "core/table_search.h"
 #include "generated/edges.h"
 #include "generated/methods.h"
 #include "wire/json_write.h"
+
+#include <stddef.h>
 
 int mcp_on_resources_list(struct call *call, const struct mcp_paginated_request_params *params,
                           struct mcp_list_resources_result *result)
@@ -40,12 +44,19 @@ int mcp_on_resources_templates_list(struct call *call,
 /* ---- resources/read ------------------------------------------------------------------------- */
 
 struct reading {
-    struct search search; /* of a table; first, so that `done` finds its way back */
+    struct search search;  /* of a table; first, so that `done` finds its way back */
+    struct loop_work work; /* of the OpenAPI document */
+    int err;
     struct call *call;
     struct str uri;
     struct resource_uri parts;
     const struct table *table;
 };
+
+static struct reading *reading_of(struct loop_work *work)
+{
+    return (struct reading *)((char *)work - offsetof(struct reading, work));
+}
 
 static int explain_absent(struct reading *r)
 {
@@ -120,6 +131,33 @@ static int read_operations(struct reading *r)
     }
     buf_add_lit(&text, "]}");
     return answer(r, &text);
+}
+
+/* A document of many tables takes longer than the loop can wait. */
+static void run_openapi(struct loop_work *work)
+{
+    struct reading *r = reading_of(work);
+    struct buf text = {0};
+    r->err = openapi_write(r->call->catalog, 0, &text);
+    if (r->err == 0)
+        r->err = write_contents(r, buf_str(&text));
+    buf_done(&text);
+}
+
+static void openapi_done(struct loop_work *work)
+{
+    struct reading *r = reading_of(work);
+    if (r->err < 0)
+        call_fail(r->call, r->err, STR_NONE, STR_NONE);
+    else
+        call_finish_written(r->call);
+}
+
+static int read_openapi(struct reading *r)
+{
+    r->work = (struct loop_work){.run = run_openapi, .done = openapi_done};
+    int err = loop_offload(r->call->core->loop, &r->work);
+    return err < 0 ? err : CALL_LATER;
 }
 
 static void write_member(struct buf *out, const char *name, struct str value)
@@ -228,6 +266,7 @@ static int (*const readers[RESOURCE_KINDS])(struct reading *r) = {
     [RESOURCE_ROW] = read_row,
     [RESOURCE_SCHEMA] = read_schema,
     [RESOURCE_OPERATIONS] = read_operations,
+    [RESOURCE_OPENAPI] = read_openapi,
 };
 
 static int find_table(struct reading *r)
@@ -235,10 +274,11 @@ static int find_table(struct reading *r)
     if (r->parts.kind == RESOURCE_ABOUT)
         return 0;
     bool manages = r->call->in.profile == PROFILE_OPERATIONS;
-    if (manages != (r->parts.kind == RESOURCE_OPERATIONS))
+    bool of_both = r->parts.kind == RESOURCE_OPENAPI;
+    if (!of_both && manages != (r->parts.kind == RESOURCE_OPERATIONS))
         return ERR_ABSENT;
     int err = catalog_use(r->call);
-    if (err < 0 || manages)
+    if (err < 0 || manages || of_both)
         return err;
     r->table = catalog_find_table(r->call->catalog, r->parts.database, r->parts.table);
     return r->table ? 0 : ERR_ABSENT;

@@ -12,7 +12,7 @@ static const struct {
 } kinds[RESOURCE_KINDS] = {
     {RESOURCE_ABOUT, URI_ABOUT},           {RESOURCE_ROW, URI_ROW},
     {RESOURCE_TABLE, URI_TABLE},           {RESOURCE_SCHEMA, URI_SCHEMA},
-    {RESOURCE_OPERATIONS, URI_OPERATIONS},
+    {RESOURCE_OPERATIONS, URI_OPERATIONS}, {RESOURCE_OPENAPI, URI_OPENAPI},
 };
 
 static struct str value_at(const struct template *t, const struct template_value *values,

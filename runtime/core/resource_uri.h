@@ -7,6 +7,7 @@
 
 #define URI_ABOUT      "tenon://about"
 #define URI_OPERATIONS "tenon://operations"
+#define URI_OPENAPI    "tenon://openapi"
 #define URI_TABLE      "db://{database}/{table}"
 #define URI_ROW        "db://{database}/{table}/{id}"
 #define URI_SCHEMA     "tenon://schema/{database}/{table}"
@@ -17,6 +18,7 @@ enum resource_kind {
     RESOURCE_ROW,
     RESOURCE_SCHEMA,
     RESOURCE_OPERATIONS,
+    RESOURCE_OPENAPI,
     RESOURCE_KINDS,
 };
 

@@ -117,7 +117,7 @@ static void L_12_RS_01_what_is_not_declared_is_not_there(void **state)
     for (size_t i = 0; i < N(methods); i++)
         ask_method(*state, methods[i], "{}", "!{\"code\":-32601}");
     ask_method(*state, "tools/list", "", "{\"tools\":[]}");
-    ask_method(*state, "resources/list", "", "{\"resources\":[\"*\"]}");
+    ask_method(*state, "resources/list", "", "{\"resources\":[\"*\",\"*\"]}");
     ask_method(*state, "resources/templates/list", "",
                "{\"resourceTemplates\":[\"*\",\"*\",\"*\"]}");
 }
@@ -378,7 +378,8 @@ static void a_session_of_one_profile_is_unknown_to_the_other(void **state)
     ask(*state, 200, PING, PONG);
     ask_method(*state, "tools/list", "", "{\"tools\":[{\"name\":\"describe_all\"},\"...\"]}");
     ask_method(*state, "resources/list", "",
-               "{\"resources\":[{\"uri\":\"tenon://about\"},{\"uri\":\"tenon://operations\"}]}");
+               "{\"resources\":[{\"uri\":\"tenon://about\"},{\"uri\":\"tenon://"
+               "openapi\"},{\"uri\":\"tenon://operations\"}]}");
 }
 
 static void a_profile_that_is_off_has_no_endpoint(void **state)
