@@ -25,6 +25,7 @@ hit_by=(
     "KEEPER_STALL_MS            test_supervisor.c        keeper_stall_ms"
     "STOP_GRACE_MS              test_supervisor.c        stop_grace_ms"
     "SEARCH_SCAN_ROWS           test_core_search.c       search_scan_rows"
+    "OPENAPI_BYTES_MAX          test_openapi.c           tables_beyond_the_size_are_counted"
     "ORDER_BY_MAX               test_core_search.c       orders_by_what_has_none_are_refused"
     "INDEX_ENTRY_BYTES          test_store_index.c       what_an_index_cannot_hold_is_refused"
 )
@@ -33,6 +34,7 @@ no_test=(
     "ARENA_FIRST_BLOCK_BYTES    where an arena begins, no cap"
     "SEARCH_PAGE                what a search without a limit gets, no cap"
     "FDS_RESERVED               a share of the process's descriptors, no cap of its own"
+    "RESULT_TAPE_BYTES          no result is so large: a page of rows ends at SEARCH_BYTES_MAX"
     "SCHEMA_PATTERN_DEPTH_MAX   of PCRE2, beside steps and memory: a depth is never more than the steps"
 )
 
