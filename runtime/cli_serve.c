@@ -38,6 +38,9 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .search_max = config->search_max,
         .search_scan_rows = config->search_scan_rows,
         .profile_enabled = {true, true},
+        .started_ms = clock_wall_ms(),
+        .pid = getpid(),
+        .n_workers = 1,
         .operations_allow = {config->operations_allow.v, config->operations_allow.n},
         .operations_deny = {config->operations_deny.v, config->operations_deny.n},
     };
@@ -168,14 +171,23 @@ static int server_init(struct server *server, const struct cli_args *args)
     return 0;
 }
 
+static uint32_t count_workers(const struct config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (config->workers)
+        return config->workers;
+    return cores < 1 ? 1 : cores < WORKERS_MAX ? (uint32_t)cores : WORKERS_MAX;
+}
+
 static int serve(struct server *server)
 {
     const struct config *config = &server->config;
+    server->core_config.n_workers = count_workers(config);
     const struct net_address listen = {config->listen.host, config->listen.port};
     const struct net_config net = {
         .listen = &listen,
         .n_listen = 1,
-        .n_workers = config->workers,
+        .n_workers = server->core_config.n_workers,
         .path = {config->mount_path, config->operations_path},
         .data_dir = config->data_dir,
         .port_file = cli_value(server->args, "--port-file"),

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,18 +44,6 @@ int64_t clock_mono_ms(void)
 int64_t clock_wall_ms(void)
 {
     return now_ms(CLOCK_REALTIME);
-}
-
-void clock_write_text(int64_t wall_ms, char ret[CLOCK_TEXT_BYTES])
-{
-    int ms = (int)(wall_ms % 1000);
-    time_t s = (time_t)(wall_ms / 1000 - (ms < 0));
-    struct tm t;
-    ret[0] = '\0';
-    if (!gmtime_r(&s, &t) || t.tm_year < -1900 || t.tm_year > 9999 - 1900)
-        return;
-    size_t n = strftime(ret, CLOCK_TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &t);
-    snprintf(ret + n, CLOCK_TEXT_BYTES - n, ".%03dZ", ms < 0 ? ms + 1000 : ms);
 }
 
 void clock_advance_ms(int64_t ms)

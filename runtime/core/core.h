@@ -24,6 +24,10 @@ struct core_config {
     uint32_t search_page, search_max;
     uint32_t search_scan_rows; /* 0: SEARCH_SCAN_ROWS */
     bool profile_enabled[2];
+    /* Of the whole server, for system_information. */
+    int64_t started_ms; /* wall time */
+    int32_t pid;
+    uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
 };
 

@@ -6,13 +6,13 @@
 #include "core/table_run.h"
 
 #define NO_INPUT "{\"type\":\"object\",\"additionalProperties\":false}"
+#define TEXT     "{\"type\":\"string\"}"
+#define FLAG     "{\"type\":\"boolean\"}"
+#define TIME     "{\"type\":\"string\",\"format\":\"date-time\"}"
+#define COUNT    "{\"type\":\"integer\",\"minimum\":0}"
 #define TABLE_MEMBERS                                                     \
     "\"database\":{\"type\":\"string\"},\"table\":{\"type\":\"string\"}," \
-    "\"rows\":{\"type\":\"integer\",\"minimum\":0}"
-
-#define TEXT "{\"type\":\"string\"}"
-#define FLAG "{\"type\":\"boolean\"}"
-#define TIME "{\"type\":\"string\",\"format\":\"date-time\"}"
+    "\"rows\":" COUNT ",\"version\":" COUNT
 
 /* By name. */
 static const struct operation operations[] = {
@@ -44,15 +44,25 @@ static const struct operation operations[] = {
     {"describe_all", "Describe all tables", "Every table with its number of rows.", NO_INPUT,
      "{\"type\":\"object\",\"properties\":{\"tables\":{\"type\":\"array\",\"items\":{\"type\":"
      "\"object\",\"properties\":{" TABLE_MEMBERS ",\"title\":{\"type\":\"string\"},"
-     "\"description\":{\"type\":\"string\"}},\"required\":[\"database\",\"table\",\"rows\"],"
+     "\"description\":{\"type\":\"string\"},\"indexes\":" COUNT
+     "},\"required\":[\"database\",\"table\","
+     "\"rows\",\"version\",\"indexes\"],"
      "\"additionalProperties\":false}}},\"required\":[\"tables\"],\"additionalProperties\":false}",
      true, false, true, operation_describe_all},
-    {"describe_table", "Describe a table", "A table's definition and its number of rows.",
+    {"describe_table", "Describe a table",
+     "A table's definition as the operator knows it, with hidden attributes and with the indexes "
+     "that are ready; its number of rows; the version of the definition.",
      "{\"type\":\"object\",\"properties\":{\"database\":{\"type\":\"string\"},\"table\":{\"type\":"
      "\"string\"}},\"required\":[\"database\",\"table\"],\"additionalProperties\":false}",
-     "{\"type\":\"object\",\"properties\":{" TABLE_MEMBERS ",\"primaryKey\":{\"type\":\"string\"},"
-     "\"schema\":{\"type\":\"object\"}},\"required\":[\"database\",\"table\",\"rows\","
-     "\"primaryKey\",\"schema\"],\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{" TABLE_MEMBERS ",\"title\":" TEXT
+     ",\"description\":" TEXT ",\"primaryKey\":" TEXT
+     ",\"schema\":{\"type\":\"object\"},\"attributes\":{\"type\":"
+     "\"object\",\"additionalProperties\":{\"type\":\"object\"}},\"indexes\":{\"type\":\"array\","
+     "\"items\":{\"type\":\"object\",\"properties\":{\"name\":" TEXT ",\"on\":{\"type\":\"array\","
+     "\"items\":" TEXT "},\"unique\":" FLAG "},\"required\":[\"name\",\"on\"],"
+     "\"additionalProperties\":false}},\"building\":{\"type\":\"array\",\"items\":" TEXT "},"
+     "\"annotations\":{\"type\":\"object\"}},\"required\":[\"database\",\"table\",\"rows\","
+     "\"version\",\"primaryKey\",\"schema\"]}",
      true, false, true, operation_describe_table},
     {"drop_index", "Drop an index", "Removes an index of a table; its rows stay.",
      TABLE_WITH("index", NAME_SCHEMA), TABLE_WITH("index", NAME_SCHEMA), false, true, false,
@@ -92,12 +102,21 @@ static const struct operation operations[] = {
      "\"type\":\"string\"}},\"required\":[\"time\",\"level\",\"from\",\"text\"],"
      "\"additionalProperties\":false}}},\"required\":[\"entries\"],\"additionalProperties\":false}",
      true, false, false, operation_read_log},
-    {"system_information", "System information", "Version, tables and sessions of the server.",
-     NO_INPUT,
-     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"version\":{\"type\":"
-     "\"string\"},\"tables\":{\"type\":\"integer\",\"minimum\":0},\"sessions\":{\"type\":"
-     "\"integer\",\"minimum\":0}},\"required\":[\"name\",\"version\",\"tables\",\"sessions\"],"
-     "\"additionalProperties\":false}",
+    {"system_information", "System information",
+     "Version, processes, tables, sessions and sizes of the server.", NO_INPUT,
+     "{\"type\":\"object\",\"properties\":{\"name\":" TEXT ",\"version\":" TEXT
+     ",\"protocolVersions\":{\"type\":\"array\",\"items\":" TEXT "},\"started\":" TIME
+     ",\"uptimeSeconds\":" COUNT ",\"pid\":" COUNT ",\"worker\":" COUNT ",\"workers\":" COUNT
+     ",\"tables\":" COUNT ",\"rows\":" COUNT ",\"sessions\":" COUNT ",\"sequence\":" COUNT
+     ",\"data\":{\"$ref\":\"#/$defs/space\"},\"system\":{\"$ref\":\"#/$defs/"
+     "space\"}},\"required\":["
+     "\"name\",\"version\",\"protocolVersions\",\"started\",\"uptimeSeconds\",\"pid\",\"worker\","
+     "\"workers\",\"tables\",\"rows\",\"sessions\",\"sequence\",\"data\",\"system\"],"
+     "\"additionalProperties\":false,\"$defs\":{\"space\":{\"type\":\"object\",\"properties\":{"
+     "\"usedBytes\":" COUNT ",\"freeBytes\":" COUNT ",\"diskBytes\":" COUNT ",\"mostBytes\":" COUNT
+     ",\"readers\":" COUNT
+     "},\"required\":[\"usedBytes\",\"freeBytes\",\"diskBytes\",\"mostBytes\","
+     "\"readers\"],\"additionalProperties\":false}}}",
      true, false, false, operation_system_information},
 };
 #define N_OPERATIONS (sizeof operations / sizeof *operations)

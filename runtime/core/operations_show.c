@@ -5,10 +5,12 @@
 #include "base/version.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
+#include "core/manage.h"
 #include "core/operations.h"
+#include "core/revision.h"
 #include "wire/json_write.h"
 
-#include <string.h>
+#include <unistd.h>
 
 static void add_text(struct buf *out, const char *name, struct str value)
 {
@@ -19,7 +21,7 @@ static void add_text(struct buf *out, const char *name, struct str value)
 }
 
 /* The members that every description of a table begins with; the object stays open. */
-static int open_table(struct store_view *view, const struct table *t, struct buf *out)
+static int open_table(struct store_view *view, const struct store_table *t, struct buf *out)
 {
     uint64_t rows;
     int err = store_count_rows(view, t->id, &rows);
@@ -30,47 +32,92 @@ static int open_table(struct store_view *view, const struct table *t, struct buf
     add_text(out, "table", t->name);
     buf_add_lit(out, ",\"rows\":");
     buf_add_u64(out, rows);
+    buf_add_lit(out, ",\"version\":");
+    buf_add_u64(out, t->version);
     return 0;
+}
+
+struct listing {
+    struct call *call;
+    struct store_view *view;
+    struct buf *out;
+    uint32_t n;
+};
+
+/* A table that the catalog has not, because its definition is damaged, is there all the same. */
+static int add_table(void *ctx, const struct store_table *stored)
+{
+    struct listing *l = ctx;
+    const struct table *t = catalog_find_table(l->call->catalog, stored->database, stored->name);
+    if (l->n++)
+        buf_add_char(l->out, ',');
+    int err = open_table(l->view, stored, l->out);
+    if (t) {
+        add_text(l->out, "title", t->title);
+        add_text(l->out, "description", t->description);
+    }
+    buf_printf(l->out, ",\"indexes\":%u}", stored->n_indexes);
+    return err;
 }
 
 int operation_describe_all(struct call *call, const struct tape_node *args, struct buf *out)
 {
-    const struct catalog *c = call->catalog;
-    struct store_view *view;
+    struct listing l = {.call = call, .out = out};
     (void)args;
-    int err = store_view_open(call->core->store, STORE_DATA, &view);
+    int err = store_view_open(call->core->store, STORE_DATA, &l.view);
     if (err < 0)
         return err;
     buf_add_lit(out, "{\"tables\":[");
-    for (uint32_t i = 0; err == 0 && i < c->n_tables; i++) {
-        if (i)
-            buf_add_char(out, ',');
-        err = open_table(view, &c->tables[i], out);
-        add_text(out, "title", c->tables[i].title);
-        add_text(out, "description", c->tables[i].description);
-        buf_add_char(out, '}');
-    }
+    err = store_scan_tables(l.view, add_table, &l);
     buf_add_lit(out, "]}");
-    store_view_close(view);
+    store_view_close(l.view);
+    return err;
+}
+
+/* Names of indexes that searches do not go by yet. */
+static void add_building(const struct store_table *t, struct buf *out)
+{
+    bool first = true;
+    for (uint32_t i = 0; i < t->n_indexes; i++) {
+        if (t->indexes[i].ready)
+            continue;
+        buf_add_str(out, first ? STR(",\"building\":[") : STR(","));
+        json_write_str(out, t->indexes[i].name);
+        first = false;
+    }
+    if (!first)
+        buf_add_char(out, ']');
+}
+
+/* The definition's members stand among those that every description begins with: it is an object
+ * and never empty. */
+static int add_definition(struct manage *m, const struct store_table *t, struct buf *out)
+{
+    struct buf definition = {0};
+    int err = manage_describe(m, t, &definition);
+    if (err == 0) {
+        buf_add_char(out, ',');
+        buf_add(out, definition.p + 1, definition.n - 1);
+    }
+    buf_done(&definition);
     return err;
 }
 
 int operation_describe_table(struct call *call, const struct tape_node *args, struct buf *out)
 {
-    const struct table *t =
-        catalog_find_table(call->catalog, tape_str(tape_get(args, STR("database"))),
-                           tape_str(tape_get(args, STR("table"))));
+    struct manage m = {.store = call->core->store, .arena = &call->arena};
+    struct store_table t;
     struct store_view *view;
-    int err = t ? store_view_open(call->core->store, STORE_DATA, &view) : ERR_ABSENT;
+    int err = manage_find_table(&m, tape_str(tape_get(args, STR("database"))),
+                                tape_str(tape_get(args, STR("table"))), &t);
+    if (err == 0)
+        err = store_view_open(call->core->store, STORE_DATA, &view);
     if (err < 0)
         return err;
-    err = open_table(view, t, out);
+    err = open_table(view, &t, out);
     store_view_close(view);
-    add_text(out, "primaryKey", t->attributes[t->key].name);
-    buf_add_lit(out, ",\"schema\":");
-    tape_write(t->schema, out);
-    buf_add_char(out, '}');
-    return err;
+    add_building(&t, out);
+    return err < 0 ? err : add_definition(&m, &t, out);
 }
 
 /* ---- The log -------------------------------------------------------------------------------- */
@@ -112,22 +159,110 @@ int operation_read_log(struct call *call, const struct tape_node *args, struct b
 
 /* ---- The server ----------------------------------------------------------------------------- */
 
-int operation_system_information(struct call *call, const struct tape_node *args, struct buf *out)
-{
+struct counts {
     struct store_view *view;
-    uint64_t sessions;
-    (void)args;
-    int err = store_view_open(call->core->store, STORE_SYS, &view);
+    uint64_t tables, rows, sequence, sessions;
+    struct store_stat data, sys;
+};
+
+static int count_table(void *ctx, const struct store_table *table)
+{
+    struct counts *c = ctx;
+    uint64_t rows;
+    int err = store_count_rows(c->view, table->id, &rows);
     if (err < 0)
         return err;
-    err = store_count_sessions(view, &sessions);
-    store_view_close(view);
+    c->tables++;
+    c->rows += rows;
+    return 0;
+}
+
+static int count_data(struct counts *c)
+{
+    int err = store_scan_tables(c->view, count_table, c);
+    if (err == 0)
+        err = store_last_seq(c->view, &c->sequence);
+    return err < 0 ? err : store_stat(c->view, &c->data);
+}
+
+static int count_sys(struct counts *c)
+{
+    int err = store_count_sessions(c->view, &c->sessions);
+    return err < 0 ? err : store_stat(c->view, &c->sys);
+}
+
+static int in_view(struct store *store, enum store_space space, int (*count)(struct counts *c),
+                   struct counts *c)
+{
+    int err = store_view_open(store, space, &c->view);
+    if (err < 0)
+        return err;
+    err = count(c);
+    store_view_close(c->view);
+    return err;
+}
+
+static void add_number(struct buf *out, const char *name, uint64_t value)
+{
+    buf_printf(out, ",\"%s\":", name);
+    buf_add_u64(out, value);
+}
+
+static void add_versions(struct buf *out)
+{
+    buf_add_lit(out, ",\"protocolVersions\":[");
+    for (int i = 0; revision_at(i) >= 0; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        json_write_str(out, revision_name(i));
+    }
+    buf_add_char(out, ']');
+}
+
+/* `worker` is who answers. */
+static void add_server(const struct core_config *config, struct buf *out)
+{
+    char started[CLOCK_TEXT_BYTES];
+    int64_t up_ms = clock_wall_ms() - config->started_ms;
+    clock_write_text(config->started_ms, started);
+    add_text(out, "started", str_of(started));
+    add_number(out, "uptimeSeconds", up_ms > 0 ? (uint64_t)up_ms / 1000 : 0);
+    add_number(out, "pid", (uint64_t)config->pid);
+    add_number(out, "worker", (uint64_t)getpid());
+    add_number(out, "workers", config->n_workers);
+}
+
+static void add_space(const char *name, const struct store_stat *stat, struct buf *out)
+{
+    buf_printf(out, ",\"%s\":{\"usedBytes\":", name);
+    buf_add_u64(out, stat->used_bytes);
+    add_number(out, "freeBytes", stat->free_bytes);
+    add_number(out, "diskBytes", stat->disk_bytes);
+    add_number(out, "mostBytes", stat->map_bytes);
+    add_number(out, "readers", stat->readers);
+    buf_add_char(out, '}');
+}
+
+int operation_system_information(struct call *call, const struct tape_node *args, struct buf *out)
+{
+    struct store *store = call->core->store;
+    struct counts c = {0};
+    (void)args;
+    int err = in_view(store, STORE_DATA, count_data, &c);
+    if (err == 0)
+        err = in_view(store, STORE_SYS, count_sys, &c);
     if (err < 0)
         return err;
     buf_add_lit(out, "{\"name\":\"tenon\"");
     add_text(out, "version", STR(TENON_VERSION));
-    buf_printf(out, ",\"tables\":%u,\"sessions\":", call->catalog->n_tables);
-    buf_add_u64(out, sessions);
+    add_versions(out);
+    add_server(&call->core->config, out);
+    add_number(out, "tables", c.tables);
+    add_number(out, "rows", c.rows);
+    add_number(out, "sessions", c.sessions);
+    add_number(out, "sequence", c.sequence);
+    add_space("data", &c.data, out);
+    add_space("system", &c.sys, out);
     buf_add_char(out, '}');
     return 0;
 }

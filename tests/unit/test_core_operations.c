@@ -95,6 +95,46 @@ static void an_operation_is_no_tool_of_the_application(void **state)
                "!{\"code\":-32602,\"message\":\"Unknown tool: describe_all\"}");
 }
 
+static void a_table_is_described_with_its_indexes(void **state)
+{
+    bench_table(
+        &bench, "shop", "note",
+        "{\"primaryKey\":\"id\",\"title\":\"Notes\",\"description\":\"What was said\","
+        "\"annotations\":{\"priority\":0.5},\"indexes\":[{\"on\":[\"by\",\"-at\"]},{\"name\":"
+        "\"one\",\"on\":[\"at\"],\"unique\":true}],\"schema\":{\"type\":\"object\","
+        "\"properties\":{\"id\":{\"type\":\"integer\"},\"by\":{\"type\":\"string\"},\"at\":{"
+        "\"type\":\"integer\"}}}}");
+    ask_method(
+        *state, "tools/call",
+        "{\"name\":\"describe_table\",\"arguments\":{\"database\":\"shop\",\"table\":"
+        "\"note\"}}",
+        "{\"structuredContent\":{\"database\":\"shop\",\"table\":\"note\",\"rows\":0,"
+        "\"title\":\"Notes\",\"description\":\"What was said\",\"annotations\":{\"priority\":"
+        "0.5},\"primaryKey\":\"id\",\"indexes\":[{\"name\":\"by_by_at\",\"on\":[\"by\","
+        "\"-at\"]},{\"name\":\"one\",\"on\":[\"at\"],\"unique\":true}],\"-\":[\"building\"]}}");
+    ask_method(*state, "tools/call", "{\"name\":\"describe_all\"}",
+               "{\"structuredContent\":{\"tables\":[{\"table\":\"book\",\"indexes\":0},{\"table\":"
+               "\"note\",\"title\":\"Notes\",\"indexes\":2,\"rows\":0}]}}");
+}
+
+static void the_system_tells_of_itself_without_paths(void **state)
+{
+    static const char create[] = "{\"name\":\"create_book\",\"arguments\":{\"id\":%d}}";
+    char params[100];
+    bench.profile = PROFILE_APPLICATION;
+    bench_connect(*state, "2025-06-18");
+    for (int i = 0; i < 3; i++) {
+        snprintf(params, sizeof params, create, i);
+        ask_method(*state, "tools/call", params, "{\"-\":[\"isError\"]}");
+    }
+    bench.profile = PROFILE_OPERATIONS;
+    bench_connect(*state, "2025-06-18");
+    ask_method(*state, "tools/call", "{\"name\":\"system_information\"}",
+               "{\"structuredContent\":{\"name\":\"tenon\",\"protocolVersions\":[\"*\",\"...\"],"
+               "\"tables\":1,\"rows\":3,\"sessions\":3,\"sequence\":4,\"data\":{\"readers\":0}}}");
+    assert_null(strchr(bench.body.p, '/'));
+}
+
 static void what_is_denied_is_neither_listed_nor_known(void **state)
 {
     static const struct str allow[] = {STR_INIT("describe_*")}, deny[] = {STR_INIT("*_table")};
@@ -168,6 +208,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(bad_arguments_and_unknown_tables_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(an_operation_is_no_tool_of_the_application, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_table_is_described_with_its_indexes, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_system_tells_of_itself_without_paths, setup, teardown),
         cmocka_unit_test(what_is_denied_is_neither_listed_nor_known),
         cmocka_unit_test_setup_teardown(every_result_fits_its_output_schema, setup, teardown),
     };
