@@ -31,6 +31,7 @@
     X(OUTPUT, -32603, 200, "The result breaks its outputSchema")        \
     X(BUSY, -32603, 503, "Server is busy")                              \
     X(SESSIONS, -32603, 503, "Too many sessions")                       \
+    X(READERS, -32603, 503, "Too many readers of the database")         \
     X(TIMED_OUT, -32603, 200, "The time limit was exceeded")            \
     X(CANCELLED, -32600, 200, "Cancelled")                              \
     X(NO_MEMORY, -32603, 500, "Out of memory")                          \

@@ -96,8 +96,8 @@ struct store_table {
 
 typedef int (*store_table_fn)(void *ctx, const struct store_table *table); /* 0: go on; else stop */
 
-/* 0, ERR_BUSY (no reader slot), ERR_NO_MEMORY, ERR_STORE_DAMAGED, ERR_IO. Views of DATA answer what
- * is in DATA, views of SYS what is in SYS. */
+/* 0, ERR_READERS (no slot for one more), ERR_NO_MEMORY, ERR_STORE_DAMAGED, ERR_IO. Views of DATA
+ * answer what is in DATA, views of SYS what is in SYS. */
 int store_view_open(struct store *store, enum store_space space, struct store_view **ret);
 void store_view_close(struct store_view *view); /* NULL is fine */
 

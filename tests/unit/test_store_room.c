@@ -81,7 +81,7 @@ static void more_views_than_reader_slots_are_refused(void **state)
     struct store *store = open_ok(NOSYNC);
     while (n < 5000 && !(err = store_view_open(store, STORE_DATA, &views[n])))
         n++;
-    assert_int_equal(err, ERR_BUSY);
+    assert_int_equal(err, ERR_READERS);
     assert_in_range(n, 4000, 4096);
     store_view_close(views[--n]);
     assert_int_equal(get_n(store, TABLE, STR("001")), 1);
