@@ -31,6 +31,7 @@ struct cli_command {
     const char *notes;                /* printed at the end of --help, or NULL */
     void (*print_notes)(FILE *out);   /* the same, computed */
     uint8_t operands_min, operands_max;
+    bool takes_hyphens; /* an operand may begin with one: "-population" */
     int (*run)(const struct cli_args *args);
 };
 
@@ -58,6 +59,9 @@ int cli_usage(const struct cli_command *command, const char *fmt, ...)
 /* "tenon: <text>" on stderr. Returns CLI_FAILED. */
 int cli_failed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Has all of stdout been written? The exit status, with the message if not. */
+int cli_flush(void);
+
 /* Defaults, the file of --config if given, then every option that sets a key. 0, CLI_FAILED or
  * CLI_USAGE, with the message written. */
 int cli_config(const struct cli_args *args, struct arena *arena, struct config *ret);
@@ -81,7 +85,10 @@ int cli_config(const struct cli_args *args, struct arena *arena, struct config *
     }
 
 extern const struct cli_command cli_serve, cli_stdio;
-extern const struct cli_command cli_table_create, cli_table_list, cli_table_drop;
+extern const struct cli_command cli_table_create, cli_table_list, cli_table_describe;
+extern const struct cli_command cli_table_alter, cli_table_drop;
+extern const struct cli_command cli_index_create, cli_index_list, cli_index_drop;
+extern const struct cli_command cli_session_list, cli_session_close;
 extern const struct cli_command cli_import, cli_export, cli_doctor;
 
 #endif

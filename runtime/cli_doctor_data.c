@@ -44,7 +44,7 @@ static int check(const struct cli_args *args)
     struct cli_data data;
     struct store_checked done;
     cli_data_init(&data);
-    int status = cli_data_open(&data, args, true);
+    int status = cli_data_open(&data, args, CLI_READS);
     if (status == 0) {
         int n = store_check(data.store, print_finding, NULL, &done);
         if (n >= 0)
@@ -52,9 +52,8 @@ static int check(const struct cli_args *args)
         status = n < 0 ? cli_store_failed(&data, "the check", n) : n ? CLI_FAILED : CLI_DONE;
     }
     cli_data_close(&data);
-    if (fflush(stdout))
-        status = cli_failed("standard output: %s", strerror(errno));
-    return status;
+    int flushed = cli_flush();
+    return status ? status : flushed;
 }
 
 int cli_doctor_data(const struct cli_args *args)

@@ -1,6 +1,7 @@
 /* cli_options.c - parses a command's options and prints its help, both from its one list. */
 #include "cli.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const struct cli_option *find_option(const struct cli_command *command, struct str name)
@@ -37,6 +38,13 @@ int cli_failed(const char *fmt, ...)
     return CLI_FAILED;
 }
 
+int cli_flush(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return CLI_DONE;
+    return cli_failed("standard output: %s", strerror(errno));
+}
+
 /* One option at argv[*at], with its value there or in the next argument. */
 static int parse_option(struct cli_args *args, int argc, char **argv, int *at)
 {
@@ -65,6 +73,11 @@ static int add_operand(struct cli_args *args, const char *text)
     return 0;
 }
 
+static bool is_option(const struct cli_command *command, const char *text)
+{
+    return text[0] == '-' && text[1] && (text[1] == '-' || !command->takes_hyphens);
+}
+
 int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret)
 {
     struct cli_args args = {.command = command};
@@ -73,7 +86,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
         int err = 0;
         if (options && strcmp(argv[i], "--") == 0)
             options = false;
-        else if (options && argv[i][0] == '-' && argv[i][1])
+        else if (options && is_option(command, argv[i]))
             err = parse_option(&args, argc, argv, &i);
         else
             err = add_operand(&args, argv[i]);

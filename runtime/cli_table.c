@@ -1,105 +1,9 @@
-/* cli_table.c - `tenon table create|list|drop`. */
+/* cli_table.c - `tenon table list|describe|drop`. What takes a definition: cli_table_define.c. */
 #include "base/err.h"
-#include "base/json_tree.h"
 #include "cli_data.h"
-#include "core/manage.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-/* ---- create --------------------------------------------------------------------------------- */
-
-static int read_file(const char *path, struct buf *out)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return ERR_IO;
-    size_t n;
-    do {
-        if (!buf_reserve(out, 4096))
-            break;
-        n = fread(out->p + out->n, 1, 4096, file);
-        out->n += n;
-    } while (n);
-    int err = ferror(file) ? ERR_IO : out->failed ? ERR_TOO_LARGE : 0;
-    fclose(file);
-    return err;
-}
-
-/* The line of the value that an RFC 6901 pointer names, or of the nearest value around it. */
-static uint32_t line_at(const struct json *value, struct str pointer)
-{
-    str_cut(&pointer, '/');
-    while (pointer.p) {
-        struct str token = str_cut(&pointer, '/');
-        const struct json *below = json_get(value, token);
-        if (!below)
-            break;
-        value = below;
-    }
-    return value->line;
-}
-
-/* Reads and judges the definition; faults are told by line. */
-static int load_definition(const char *path, struct arena *arena, struct buf *text,
-                           struct table *ret)
-{
-    struct json *tree;
-    struct json_error error;
-    struct schema_faults faults;
-    text->limit = DEFINITION_BYTES_MAX;
-    if (read_file(path, text) < 0)
-        return cli_failed("%s: cannot be read, or is larger than 1 MiB", path);
-    if (json_tree_parse(buf_str(text), arena, &tree, &error) < 0)
-        return cli_failed("%s:%u: %s", path, error.line, error.text);
-    int err = table_parse(buf_str(text), arena, ret, &faults);
-    if (err == ERR_NO_MEMORY)
-        return cli_failed("%s: %s", path, err_text(err));
-    if (err < 0)
-        return cli_failed("%s:%u: %s: %s, expected %s", path,
-                          line_at(tree, str_of(faults.v[0].pointer)),
-                          *faults.v[0].pointer ? faults.v[0].pointer : "the definition",
-                          faults.v[0].keyword, faults.v[0].expected);
-    return 0;
-}
-
-static int create(struct cli_data *data, const struct cli_args *args, struct str definition)
-{
-    struct manage m = {.store = data->store, .arena = &data->arena};
-    struct str database, name;
-    int status = cli_table_name(args, args->operands[0], &database, &name);
-    if (status)
-        return status;
-    int err = manage_create_table(&m, database, name, definition);
-    if (err == ERR_EXISTS && cli_value(args, "--if-missing"))
-        return CLI_DONE;
-    if (err == ERR_EXISTS)
-        return cli_failed("%s is there already (tenon table drop removes it)", args->operands[0]);
-    if (err < 0)
-        return cli_store_failed(data, args->operands[0], err);
-    printf("created %s\n", args->operands[0]);
-    return CLI_DONE;
-}
-
-static int run_create(const struct cli_args *args)
-{
-    struct cli_data data;
-    struct buf text = {0};
-    struct table table;
-    struct str ignored;
-    cli_data_init(&data);
-    int status = cli_table_name(args, args->operands[0], &ignored, &ignored);
-    if (status == 0)
-        status = load_definition(args->operands[1], &data.arena, &text, &table);
-    if (status == 0)
-        status = cli_data_open(&data, args, false);
-    if (status == 0)
-        status = create(&data, args, buf_str(&text));
-    cli_data_close(&data);
-    buf_done(&text);
-    return status;
-}
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
@@ -140,10 +44,57 @@ static int run_list(const struct cli_args *args)
 {
     struct cli_data data;
     cli_data_init(&data);
-    int status = cli_data_open(&data, args, true);
+    int status = cli_data_open(&data, args, CLI_READS);
     if (status == 0)
         status = list(&data);
     cli_data_close(&data);
+    return status;
+}
+
+/* ---- describe ------------------------------------------------------------------------------- */
+
+static int count_rows(struct cli_table *t, uint64_t *ret)
+{
+    struct store_view *view;
+    int err = store_view_open(t->data.store, STORE_DATA, &view);
+    if (err < 0)
+        return err;
+    err = store_count_rows(view, t->stored.id, ret);
+    store_view_close(view);
+    return err;
+}
+
+static int describe(struct cli_table *t, bool whole, struct buf *out)
+{
+    uint64_t n_rows;
+    int err = count_rows(t, &n_rows);
+    if (err < 0)
+        return err;
+    if (whole)
+        buf_printf(out,
+                   "{\"database\":\"" STR_FMT "\",\"table\":\"" STR_FMT
+                   "\",\"rows\":%llu,\"version\":%llu,\"definition\":",
+                   STR_ARG(t->stored.database), STR_ARG(t->stored.name), (unsigned long long)n_rows,
+                   (unsigned long long)t->stored.version);
+    err = manage_describe(&t->stored, out);
+    if (whole)
+        buf_add_char(out, '}');
+    return err == 0 && out->failed ? ERR_NO_MEMORY : err;
+}
+
+static int run_describe(const struct cli_args *args)
+{
+    struct cli_table t;
+    struct buf text = {0};
+    int status = cli_table_open(&t, args, CLI_READS);
+    if (status == 0) {
+        int err = describe(&t, !cli_value(args, "--definition"), &text);
+        if (err == 0)
+            cli_print_json(buf_str(&text), stdout);
+        status = err < 0 ? cli_manage_failed(&t, err) : cli_flush();
+    }
+    buf_done(&text);
+    cli_table_close(&t);
     return status;
 }
 
@@ -169,46 +120,40 @@ static int confirm(const struct cli_args *args)
     return 0;
 }
 
-static int drop(struct cli_data *data, const struct cli_args *args)
+static int drop(struct cli_table *t)
 {
-    struct manage m = {.store = data->store, .arena = &data->arena};
-    struct str database, name;
-    int status = cli_table_name(args, args->operands[0], &database, &name);
-    if (status)
-        return status;
-    int err = manage_drop_table(&m, database, name);
+    int err = manage_drop_table(&t->manage, t->stored.database, t->stored.name);
     if (err < 0)
-        return cli_store_failed(data, args->operands[0], err);
-    printf("dropped %s\n", args->operands[0]);
+        return cli_manage_failed(t, err);
+    printf("dropped " STR_FMT "." STR_FMT "\n", STR_ARG(t->stored.database),
+           STR_ARG(t->stored.name));
     return CLI_DONE;
 }
 
 static int run_drop(const struct cli_args *args)
 {
-    struct cli_data data;
-    struct table table;
-    cli_data_init(&data);
-    int status = cli_data_open(&data, args, false);
-    if (status == 0)
-        status = cli_table_get(&data, args, &table);
+    struct cli_table t;
+    int status = cli_table_open(&t, args, CLI_WRITES);
     if (status == 0)
         status = confirm(args);
     if (status == 0)
-        status = drop(&data, args);
-    cli_data_close(&data);
+        status = drop(&t);
+    cli_table_close(&t);
     return status;
 }
 
 /* ---- their descriptions --------------------------------------------------------------------- */
 
-static const struct cli_option create_options[] = {
-    CLI_OPTION_CONFIG, CLI_OPTION_DATA,
-    CLI_OPTION_MODE,   {"--if-missing", NULL, "do nothing if the table is there already", NULL},
-    CLI_OPTIONS_END,
-};
 static const struct cli_option list_options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
+    CLI_OPTIONS_END,
+};
+
+static const struct cli_option describe_options[] = {
+    CLI_OPTION_CONFIG,
+    CLI_OPTION_DATA,
+    {"--definition", NULL, "only the definition, as tenon table alter takes it", NULL},
     CLI_OPTIONS_END,
 };
 
@@ -219,29 +164,24 @@ static const struct cli_option drop_options[] = {
     CLI_OPTIONS_END,
 };
 
-const struct cli_command cli_table_create = {
-    .name = "table create",
-    .operands = "DATABASE.TABLE FILE",
-    .summary = "Create a table from its definition",
-    .options = create_options,
-    .notes = "FILE holds one JSON object:\n"
-             "  {\"title\": \"...\", \"description\": \"...\",\n"
-             "   \"primaryKey\": \"code\",\n"
-             "   \"indexed\": [\"region\"],\n"
-             "   \"schema\": {\"type\": \"object\", \"properties\": {...}, \"required\": [...]}}\n"
-             "primaryKey is an attribute of type string or integer; title, description and indexed "
-             "may be left out.",
-    .operands_min = 2,
-    .operands_max = 2,
-    .run = run_create,
-};
-
 const struct cli_command cli_table_list = {
     .name = "table list",
     .operands = "",
     .summary = "List the tables and how many rows each has",
     .options = list_options,
     .run = run_list,
+};
+
+const struct cli_command cli_table_describe = {
+    .name = "table describe",
+    .operands = "DATABASE.TABLE",
+    .summary = "Print a table's definition with its indexes, its rows and its version",
+    .options = describe_options,
+    .notes = "To change a table: describe it with --definition into a file, edit that, and give it "
+             "to\ntenon table alter.",
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run_describe,
 };
 
 const struct cli_command cli_table_drop = {

@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const struct cli_command *const commands[] = {
-    &cli_serve,      &cli_stdio,  &cli_table_create, &cli_table_list,
-    &cli_table_drop, &cli_import, &cli_export,       &cli_doctor,
+    &cli_serve,        &cli_stdio,         &cli_table_create, &cli_table_list, &cli_table_describe,
+    &cli_table_alter,  &cli_table_drop,    &cli_index_create, &cli_index_list, &cli_index_drop,
+    &cli_session_list, &cli_session_close, &cli_import,       &cli_export,     &cli_doctor,
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
@@ -31,7 +32,7 @@ static void print_overview(FILE *out)
 {
     fputs("Tenon: a database as an MCP server.\n\nUsage: tenon COMMAND [OPTIONS]\n\n", out);
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-15s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\ntenon COMMAND --help says more; tenon --version prints the version.\n", out);
 }
 

@@ -2,16 +2,9 @@
 # tests/cli/doctor.sh - tenon doctor --data: whole and damaged databases, in use and after kill -9.
 # Damage that only a program can do is in tests/unit/test_cli_doctor.c.
 . "$(dirname "$0")/../tap.bash"
+. "$(dirname "$0")/says.bash"
 cd "$tmp" || exit 1
 
-says() { # says NAME STATUS PART COMMAND...
-    local name=$1 status=$2 part=$3 out got
-    shift 3
-    out=$("$@" 2>&1)
-    got=$?
-    is "$got" "$status" "$name: status"
-    has "$out" "$part" "$name: message"
-}
 doctor() { "$TENON" doctor --data "$1"; }
 
 cat >places.json <<'END'

@@ -1,18 +1,11 @@
 #!/bin/bash
 # tests/cli/import.sh - tables, imports of each format, exports, and what is refused, by line.
 . "$(dirname "$0")/../tap.bash"
+. "$(dirname "$0")/says.bash"
 cd "$tmp" || exit 1
 
 t() { "$TENON" "$1" "${@:2}" --data d; }               # t COMMAND ARGUMENT...
 table() { "$TENON" table "$1" "${@:2}" --data d; }     # table create|list|drop ...
-says() { # says NAME STATUS PART COMMAND...
-    local name=$1 status=$2 part=$3 out got
-    shift 3
-    out=$("$@" 2>&1)
-    got=$?
-    is "$got" "$status" "$name: status"
-    has "$out" "$part" "$name: message"
-}
 rows() { table list | sed -n "s/^geo.$1\t//p"; }
 
 cat >places.json <<'END'
