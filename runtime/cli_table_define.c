@@ -11,50 +11,6 @@
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
-static int read_file(const char *path, struct buf *out)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return ERR_IO;
-    size_t n;
-    do {
-        if (!buf_reserve(out, 4096))
-            break;
-        n = fread(out->p + out->n, 1, 4096, file);
-        out->n += n;
-    } while (n);
-    int err = ferror(file) ? ERR_IO : out->failed ? ERR_TOO_LARGE : 0;
-    fclose(file);
-    return err;
-}
-
-/* The member, or item, that a token of a pointer names; NULL: there is none. */
-static const struct json *step(const struct json *value, struct str token)
-{
-    uint64_t i;
-    if (value->kind != JSON_ARRAY)
-        return json_get(value, token);
-    if (str_to_u64(token, &i) < 0)
-        return NULL;
-    json_each (item, value)
-        if (i-- == 0)
-            return item;
-    return NULL;
-}
-
-/* The line of the value that an RFC 6901 pointer names, or of the nearest value around it. */
-static uint32_t line_at(const struct json *value, struct str pointer)
-{
-    str_cut(&pointer, '/');
-    while (pointer.p) {
-        const struct json *below = step(value, str_cut(&pointer, '/'));
-        if (!below)
-            break;
-        value = below;
-    }
-    return value->line;
-}
-
 struct definition {
     const char *path;
     struct buf text;
@@ -65,7 +21,7 @@ struct definition {
 static int tell_fault(const struct definition *d, const struct schema_fault *fault)
 {
     return cli_failed(
-        "%s:%u: %s: %s, expected %s", d->path, line_at(d->tree, str_of(fault->pointer)),
+        "%s:%u: %s: %s, expected %s", d->path, json_at(d->tree, str_of(fault->pointer))->line,
         *fault->pointer ? fault->pointer : "the definition", fault->keyword, fault->expected);
 }
 
@@ -74,9 +30,9 @@ static int load_definition(struct definition *d, struct arena *arena)
 {
     struct json_error error;
     struct schema_faults faults = {0};
-    d->text.limit = DEFINITION_BYTES_MAX;
-    if (read_file(d->path, &d->text) < 0)
-        return cli_failed("%s: cannot be read, or is larger than 1 MiB", d->path);
+    d->text.limit = 2 * DEFINITION_BYTES_MAX; /* what is larger than one is told as such */
+    if (json_file_read(d->path, &d->text, &error) < 0)
+        return cli_failed("%s: %s", d->path, error.text);
     if (json_tree_parse(buf_str(&d->text), arena, &d->tree, &error) < 0)
         return cli_failed("%s:%u: %s", d->path, error.line, error.text);
     int err = table_parse(buf_str(&d->text), arena, &d->table, &faults);

@@ -1,7 +1,8 @@
-/* config.c - the table of keys, and the walk over a settings file; see config.h.
+/* config.c - the table of keys, and what follows from it; see config.h.
  *
- * A value comes as JSON from the file or as text from a flag. Both end in the same setter of the
- * key's kind, which checks the range. Every message names the key and what was expected.
+ * A file is checked as a whole by a JSON Schema that is written from the table; a flag's text
+ * becomes a value, which is checked by the schema of its key. What has passed is only stored. Every
+ * message names the key and what the table says was expected.
  */
 #include "config.h"
 
@@ -9,6 +10,8 @@
 #include "base/json_tree.h"
 #include "base/limits.h"
 #include "core/operations.h"
+#include "schema/json_schema.h"
+#include "wire/json_write.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -74,6 +77,25 @@ static const struct key keys[] = {
 };
 #define N_KEYS (sizeof keys / sizeof *keys)
 
+/* By kind: its JSON Schema without the braces, and what a message says was expected. */
+static const struct {
+    const char *schema, *expected;
+} kinds[] = {
+    [COUNT] = {"\"type\":\"integer\"", "a whole number"}, /* the range comes behind it */
+    [SWITCH] = {"\"type\":\"boolean\"", "true or false"},
+    [TEXT] = {"\"type\":\"string\",\"pattern\":\"^[^\\\\u0000]+$\"", "a string that is not empty"},
+    [ADDRESS] = {"\"type\":\"string\",\"pattern\":\"^(\\\\[[!-~]{1,63}\\\\]|[!-9;-Z^-~]{1,63}):[0-"
+                 "9]{1,5}$\"",
+                 "HOST:PORT, such as 127.0.0.1:8750 or [::1]:8750"},
+    [PATH] =
+        {"\"type\":\"string\",\"pattern\":\"^/[!-~]*[!-.0-~]$\",\"not\":{\"pattern\":\"[?#%]\"}",
+         "a path such as /mcp"},
+    [MODE] = {"\"enum\":[\"sync\",\"nosync\"]", "\"sync\" or \"nosync\""},
+    [LIST] = {"\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1}",
+              "an array of strings that are not empty"},
+    [OBJECT] = {"\"type\":\"object\"", "an object"},
+};
+
 /* A value on its way into the config, and where complaints about it go. */
 struct setting {
     const struct key *key;
@@ -81,203 +103,29 @@ struct setting {
     struct arena *arena;
     struct config_fault *fault;
     uint32_t line;
-    const char *file;
 };
 
-static int refuse(const struct setting *s, const char *expected)
+static int fault_at(struct config_fault *fault, uint32_t line, struct str path, const char *text)
 {
-    s->fault->line = s->line;
-    snprintf(s->fault->text, sizeof s->fault->text, "%s: expected %s", s->key->path, expected);
+    fault->line = line;
+    snprintf(fault->text, sizeof fault->text, STR_FMT "%s%s", STR_ARG(path), path.n ? ": " : "",
+             text);
     return ERR_SYNTAX;
 }
 
-static int no_memory(const struct setting *s)
+static int refuse(const struct setting *s)
 {
-    s->fault->line = 0;
-    snprintf(s->fault->text, sizeof s->fault->text, "%s", err_text(ERR_NO_MEMORY));
+    char text[120], range[40] = "";
+    if (s->key->kind == COUNT)
+        snprintf(range, sizeof range, " from %u to %u", s->key->min, s->key->max);
+    snprintf(text, sizeof text, "expected %s%s", kinds[s->key->kind].expected, range);
+    return fault_at(s->fault, s->line, str_of(s->key->path), text);
+}
+
+static int no_memory(struct config_fault *fault)
+{
+    fault_at(fault, 0, STR(""), err_text(ERR_NO_MEMORY));
     return ERR_NO_MEMORY;
-}
-
-static void *target(const struct setting *s)
-{
-    return (char *)s->config + s->key->offset;
-}
-
-/* ---- setters, one per kind ------------------------------------------------------------------ */
-
-static int set_count(const struct setting *s, uint64_t v)
-{
-    char expected[64];
-    if (v < s->key->min || v > s->key->max) {
-        snprintf(expected, sizeof expected, "a whole number from %u to %u", s->key->min,
-                 s->key->max);
-        return refuse(s, expected);
-    }
-    *(uint32_t *)target(s) = (uint32_t)v;
-    return 0;
-}
-
-static int set_text(const struct setting *s, struct str v)
-{
-    if (v.n == 0 || memchr(v.p, '\0', v.n))
-        return refuse(s, "a string that is not empty");
-    struct str copy = arena_str(s->arena, v);
-    if (!copy.p)
-        return no_memory(s);
-    *(const char **)target(s) = copy.p;
-    return 0;
-}
-
-static int set_path(const struct setting *s, struct str v)
-{
-    bool plain = v.n >= 2 && v.p[0] == '/' && v.p[v.n - 1] != '/';
-    for (uint32_t i = 0; i < v.n; i++)
-        plain = plain && v.p[i] > ' ' && v.p[i] < 0x7f && !strchr("?#%", v.p[i]);
-    return plain ? set_text(s, v) : refuse(s, "a path such as /mcp");
-}
-
-static int set_mode(const struct setting *s, struct str v)
-{
-    enum store_mode *mode = target(s);
-    if (str_eq(v, STR("sync")))
-        *mode = STORE_SYNC;
-    else if (str_eq(v, STR("nosync")))
-        *mode = STORE_NOSYNC;
-    else
-        return refuse(s, "\"sync\" or \"nosync\"");
-    return 0;
-}
-
-/* HOST:PORT, the port after the last colon; an IPv6 host stands in brackets. */
-static int set_address(const struct setting *s, struct str v)
-{
-    static const char *const expected = "HOST:PORT, such as 127.0.0.1:8750 or [::1]:8750";
-    struct config_address *address = target(s);
-    const char *colon = v.n ? memrchr(v.p, ':', v.n) : NULL;
-    uint64_t port;
-    if (!colon)
-        return refuse(s, expected);
-    struct str host = {v.p, (uint32_t)(colon - v.p)};
-    struct str digits = {colon + 1, v.n - host.n - 1};
-    if (host.n >= 2 && host.p[0] == '[' && host.p[host.n - 1] == ']')
-        host = (struct str){host.p + 1, host.n - 2};
-    else if (host.n && memchr(host.p, ':', host.n))
-        return refuse(s, expected);
-    if (host.n == 0 || host.n >= sizeof address->host || memchr(host.p, '\0', host.n) ||
-        str_to_u64(digits, &port) < 0 || port > UINT16_MAX)
-        return refuse(s, expected);
-    memcpy(address->host, host.p, host.n);
-    address->host[host.n] = '\0';
-    address->port = (uint16_t)port;
-    return 0;
-}
-
-static int set_list(const struct setting *s, struct str *items, uint32_t n)
-{
-    *(struct config_list *)target(s) = (struct config_list){items, n};
-    return 0;
-}
-
-/* ---- from a flag ---------------------------------------------------------------------------- */
-
-static int list_from_text(const struct setting *s, struct str text)
-{
-    uint32_t n = 1, at = 0;
-    for (uint32_t i = 0; i < text.n; i++)
-        n += text.p[i] == ',';
-    struct str *items = arena_array(s->arena, n, sizeof *items);
-    if (!items)
-        return no_memory(s);
-    for (struct str rest = text; rest.p;)
-        items[at++] = str_trim(str_cut(&rest, ','));
-    return set_list(s, items, n);
-}
-
-static int count_from_text(const struct setting *s, struct str text)
-{
-    uint64_t v = UINT64_MAX; /* out of every range */
-    str_to_u64(text, &v);
-    return set_count(s, v);
-}
-
-static int switch_from_text(const struct setting *s, struct str text)
-{
-    bool yes = !text.p || str_eq(text, STR("true"));
-    if (!yes && !str_eq(text, STR("false")))
-        return refuse(s, "true or false");
-    *(bool *)target(s) = yes;
-    return 0;
-}
-
-static int set_from_text(const struct setting *s, struct str text)
-{
-    switch (s->key->kind) {
-    case COUNT:
-        return count_from_text(s, text);
-    case SWITCH:
-        return switch_from_text(s, text);
-    case TEXT:
-        return set_text(s, text);
-    case ADDRESS:
-        return set_address(s, text);
-    case PATH:
-        return set_path(s, text);
-    case MODE:
-        return set_mode(s, text);
-    case LIST:
-        return list_from_text(s, text);
-    case OBJECT:
-        break;
-    }
-    return ERR_INTERNAL;
-}
-
-/* ---- from the file -------------------------------------------------------------------------- */
-
-static int list_from_json(const struct setting *s, const struct json *value)
-{
-    uint32_t n = 0;
-    if (value->kind != JSON_ARRAY)
-        return refuse(s, "an array of strings");
-    struct str *items = arena_array(s->arena, value->n + 1, sizeof *items);
-    if (!items)
-        return no_memory(s);
-    json_each (item, value) {
-        if (item->kind != JSON_STR || item->v.s.n == 0)
-            return refuse(s, "an array of strings that are not empty");
-        items[n++] = item->v.s;
-    }
-    return set_list(s, items, n);
-}
-
-static int set_value(const struct setting *s, const struct json *value)
-{
-    switch (s->key->kind) {
-    case OBJECT:
-        return value->kind == JSON_OBJECT ? 0 : refuse(s, "an object");
-    case LIST:
-        return list_from_json(s, value);
-    case COUNT:
-        return set_count(s, value->kind == JSON_NUM && value->is_int && value->v.num.i >= 0
-                                ? (uint64_t)value->v.num.i
-                                : UINT64_MAX);
-    case SWITCH:
-        if (value->kind != JSON_BOOL)
-            return refuse(s, "true or false");
-        *(bool *)target(s) = value->v.b;
-        return 0;
-    default:
-        return value->kind == JSON_STR ? set_from_text(s, value->v.s) : refuse(s, "a string");
-    }
-}
-
-static int set_from_json(const struct setting *s, const struct json *value)
-{
-    int err = set_value(s, value);
-    if (err == 0 && !s->key->help)
-        fprintf(stderr, "%s:%u: %s is known but has no effect in this version\n", s->file, s->line,
-                s->key->path);
-    return err;
 }
 
 static const struct key *find_key(struct str path)
@@ -287,6 +135,8 @@ static const struct key *find_key(struct str path)
             return &keys[i];
     return NULL;
 }
+
+/* ---- Groups of keys ------------------------------------------------------------------------- */
 
 /* Of a key `path` below `group` ("" is the top): the name of the next level, else STR_NONE. */
 static struct str level_below(struct str path, struct str group)
@@ -298,77 +148,298 @@ static struct str level_below(struct str path, struct str group)
     }
     return str_cut(&path, '.');
 }
+/* ---- The schema ----------------------------------------------------------------------------- */
 
-static bool is_group(struct str path)
+static void write_key_schema(const struct key *key, struct buf *out)
 {
-    for (size_t i = 0; i < N_KEYS; i++)
-        if (level_below(str_of(keys[i].path), path).p)
-            return true;
-    return false;
+    buf_printf(out, "{%s", kinds[key->kind].schema);
+    if (key->kind == COUNT)
+        buf_printf(out, ",\"minimum\":%u,\"maximum\":%u", key->min, key->max);
+    buf_add_char(out, '}');
 }
 
-/* "a, b, c": what may stand in `group`. Keys of one level stand together in the table. */
-static void list_level(struct str group, char *text, size_t size)
+static struct str path_within(struct str group, struct str name, struct arena *arena)
+{
+    return arena_printf(arena, STR_FMT "%s" STR_FMT, STR_ARG(group), group.n ? "." : "",
+                        STR_ARG(name));
+}
+
+static void write_group_schema(struct str group, struct arena *arena, struct buf *out);
+
+static void write_member_schema(struct str path, struct arena *arena, struct buf *out)
+{
+    const struct key *key = find_key(path);
+    if (key)
+        write_key_schema(key, out);
+    else
+        write_group_schema(path, arena, out);
+}
+
+static void write_group_schema(struct str group, struct arena *arena, struct buf *out)
 {
     struct str last = STR_NONE;
-    size_t n = 0;
-    text[0] = '\0';
+    buf_add_lit(out, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
     for (size_t i = 0; i < N_KEYS; i++) {
         struct str name = level_below(str_of(keys[i].path), group);
-        if (!name.p || str_eq(name, last) || n >= size)
+        if (!name.p || str_eq(name, last))
             continue;
-        n += (size_t)snprintf(text + n, size - n, "%s" STR_FMT, n ? ", " : "", STR_ARG(name));
+        if (last.p)
+            buf_add_char(out, ',');
+        json_write_str(out, name);
+        buf_add_char(out, ':');
+        write_member_schema(path_within(group, name, arena), arena, out);
         last = name;
     }
+    buf_add_lit(out, "}}");
 }
 
-static int fault_at(struct config_fault *fault, uint32_t line, struct str path, const char *text)
+/* Opens JSON text that is borrowed. */
+static int open_text(struct str text, struct arena *arena, const struct tape_node **ret,
+                     struct wire_fault *fault)
 {
-    fault->line = line;
-    snprintf(fault->text, sizeof fault->text, STR_FMT "%s%s", STR_ARG(path), path.n ? ": " : "",
-             text);
-    return ERR_SYNTAX;
+    char *copy = arena_zalloc(arena, (size_t)text.n + JSON_PADDING_BYTES);
+    if (!copy)
+        return ERR_NO_MEMORY;
+    if (text.n)
+        memcpy(copy, text.p, text.n);
+    return tape_open((struct str){copy, text.n}, arena, ret, fault);
 }
 
-static int unknown_key(struct config_fault *fault, const struct json *at, struct str path,
-                       struct str group)
+/* Judges a value by the schema of a key, or (NULL) of the whole file. As json_schema_check. */
+static int check(const struct key *key, const struct tape_node *value, struct arena *arena,
+                 struct schema_faults *faults)
 {
-    char level[200], text[240];
-    list_level(group, level, sizeof level);
-    snprintf(text, sizeof text, "unknown key; known here: %s", level);
-    return fault_at(fault, at->key_line, path, text);
+    struct buf text = {0};
+    const struct tape_node *document;
+    const struct json_schema *schema;
+    if (key)
+        write_key_schema(key, &text);
+    else
+        write_group_schema(STR(""), arena, &text);
+    int err = text.failed ? ERR_NO_MEMORY : open_text(buf_str(&text), arena, &document, NULL);
+    buf_done(&text);
+    if (err == 0)
+        err = json_schema_compile(document, NULL, arena, &schema, faults);
+    return err ? err : json_schema_check(schema, value, faults);
 }
 
-static int load_group(const struct setting *base, const struct json *object, struct str group);
+/* ---- Storing what has passed ---------------------------------------------------------------- */
 
-static int load_member(const struct setting *base, const struct json *value, struct str group)
+/* HOST:PORT, the port behind the last colon; an IPv6 host stands in brackets. */
+static int store_address(struct config_address *ret, struct str v)
 {
-    struct str path = arena_printf(base->arena, STR_FMT "%s" STR_FMT, STR_ARG(group),
-                                   group.n ? "." : "", STR_ARG(value->key));
+    const char *colon = memrchr(v.p, ':', v.n);
+    struct str host = {v.p, (uint32_t)(colon - v.p)}, digits = {colon + 1, v.n - host.n - 1};
+    uint64_t port;
+    if (str_to_u64(digits, &port) < 0 || port > UINT16_MAX || host.n >= sizeof ret->host)
+        return ERR_PARAMS;
+    if (host.p[0] == '[')
+        host = (struct str){host.p + 1, host.n - 2};
+    memcpy(ret->host, host.p, host.n);
+    ret->host[host.n] = '\0';
+    ret->port = (uint16_t)port;
+    return 0;
+}
+
+static int store_list(struct config_list *ret, const struct tape_node *value, struct arena *arena)
+{
+    struct str *items = arena_array(arena, value->n + 1, sizeof *items);
+    const struct tape_node *item = value + 1;
+    if (!items)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < value->n; i++, item = tape_next(item))
+        items[i] = tape_str(item);
+    *ret = (struct config_list){items, value->n};
+    return 0;
+}
+
+static int store_text(const char **ret, struct str v, struct arena *arena)
+{
+    struct str copy = arena_str(arena, v);
+    if (!copy.p)
+        return ERR_NO_MEMORY;
+    *ret = copy.p;
+    return 0;
+}
+
+static int store(const struct setting *s, const struct tape_node *value)
+{
+    void *target = (char *)s->config + s->key->offset;
+    switch (s->key->kind) {
+    case COUNT:
+        *(uint32_t *)target = (uint32_t)value->v.i;
+        return 0;
+    case SWITCH:
+        *(bool *)target = value->kind == TAPE_TRUE;
+        return 0;
+    case MODE:
+        *(enum store_mode *)target =
+            str_eq(tape_str(value), STR("sync")) ? STORE_SYNC : STORE_NOSYNC;
+        return 0;
+    case ADDRESS:
+        return store_address(target, tape_str(value));
+    case LIST:
+        return store_list(target, value, s->arena);
+    case TEXT:
+    case PATH:
+        return store_text(target, tape_str(value), s->arena);
+    case OBJECT:
+        break;
+    }
+    return 0;
+}
+
+/* ---- From a flag ---------------------------------------------------------------------------- */
+
+static void add_list(struct tape_builder *b, struct str text)
+{
+    tape_open_array(b);
+    while (text.p)
+        tape_add_str(b, str_trim(str_cut(&text, ',')));
+    tape_close(b);
+}
+
+/* A text that is nothing of its kind becomes a string, which the schema refuses. */
+static int value_of_text(const struct key *key, struct str text, struct arena *arena,
+                         const struct tape_node **ret)
+{
+    struct tape_builder b;
+    uint64_t count;
+    tape_begin(&b, arena);
+    if (key->kind == LIST)
+        add_list(&b, text);
+    else if (key->kind == COUNT && str_to_u64(text, &count) == 0 && count <= INT64_MAX)
+        tape_add_int(&b, (int64_t)count);
+    else if (key->kind == SWITCH && (!text.p || str_eq(text, STR("true"))))
+        tape_add_bool(&b, true);
+    else if (key->kind == SWITCH && str_eq(text, STR("false")))
+        tape_add_bool(&b, false);
+    else
+        tape_add_str(&b, text);
+    return tape_finish(&b, ret);
+}
+
+int config_set(struct config *config, const char *path, const char *text, struct arena *arena,
+               struct config_fault *fault)
+{
+    struct setting s = {find_key(str_of(path)), config, arena, fault, 0};
+    const struct tape_node *value;
+    struct schema_faults faults = {0};
+    if (!s.key)
+        return ERR_INTERNAL;
+    int err = value_of_text(s.key, str_of(text), arena, &value);
+    if (err == 0)
+        err = check(s.key, value, arena, &faults);
+    if (err == 0)
+        err = store(&s, value);
+    return err == ERR_NO_MEMORY ? no_memory(fault) : err ? refuse(&s) : 0;
+}
+
+/* ---- From the file -------------------------------------------------------------------------- */
+
+/* A settings file: the tape is judged and stored, the tree knows the lines. */
+struct file {
+    const char *path;
+    const struct tape_node *root;
+    const struct json *tree;
+};
+
+/* "mcp.session.idle" of "/mcp/session/idle". */
+static struct str path_of(const char *pointer, struct arena *arena)
+{
+    struct str path = arena_str(arena, str_of(*pointer ? pointer + 1 : pointer));
+    for (char *p = (char *)(uintptr_t)path.p; p && *p; p++)
+        *p = *p == '/' ? '.' : *p;
+    return path;
+}
+
+/* What only the tape finds: a member that stands twice, a number beyond all range. */
+static int refuse_tape(const struct json *tree, const struct wire_fault *found, struct arena *arena,
+                       struct config_fault *fault)
+{
+    const struct json *at = json_at(tree, str_of(found->pointer));
+    struct str path = path_of(found->pointer, arena);
+    char text[120];
+    if (found->reason == WIRE_DUPLICATE)
+        return fault_at(fault, at->key_line, path, "stands twice in this object");
+    snprintf(text, sizeof text, "expected %s", found->expected);
+    return fault_at(fault, at->line, path, text);
+}
+
+static int read_file(struct file *file, struct arena *arena, struct config_fault *fault)
+{
+    struct buf text = {.limit = arena->limit};
+    struct json_error error;
+    struct json *tree = NULL;
+    struct wire_fault found;
+    int err = json_file_read(file->path, &text, &error);
+    if (err == 0)
+        err = json_tree_parse(buf_str(&text), arena, &tree, &error);
+    if (err < 0)
+        fault_at(fault, error.line, STR(""), error.text);
+    else
+        err = open_text(buf_str(&text), arena, &file->root, &found);
+    if (err == ERR_PARAMS)
+        err = refuse_tape(tree, &found, arena, fault);
+    file->tree = tree;
+    buf_done(&text);
+    return err;
+}
+
+/* The key at a path, or the one that it leads into; NULL: a group. */
+static const struct key *key_around(struct str path)
+{
+    const struct key *key;
+    while (!(key = find_key(path)) && path.n)
+        while (path.n && path.p[--path.n] != '.')
+            ;
+    return key;
+}
+
+static int refuse_file(const struct file *file, const struct schema_fault *fault,
+                       const struct setting *base)
+{
+    const struct json *at = json_at(file->tree, str_of(fault->pointer));
     struct setting s = *base;
-    if (!path.p)
-        return no_memory(base);
-    bool dotted = value->key.n && memchr(value->key.p, '.', value->key.n);
-    s.key = dotted ? NULL : find_key(path);
-    s.line = value->line;
-    if (s.key)
-        return set_from_json(&s, value);
-    if (!dotted && is_group(path))
-        return load_group(base, value, path);
-    return unknown_key(base->fault, value, path, group);
+    struct str path = path_of(fault->pointer, s.arena);
+    char text[160];
+    s.key = key_around(path);
+    s.line = at->line;
+    if (strcmp(fault->keyword, "additionalProperties") == 0) {
+        snprintf(text, sizeof text, "unknown key; known here: %s", fault->expected);
+        return fault_at(s.fault, at->key_line, path, text);
+    }
+    return s.key ? refuse(&s) : fault_at(s.fault, at->line, path, "expected an object");
 }
 
-static int load_group(const struct setting *base, const struct json *object, struct str group)
+static const struct tape_node *find_value(const struct tape_node *value, struct str path)
 {
-    if (object->kind != JSON_OBJECT)
-        return fault_at(base->fault, object->line, group, "expected an object");
-    const struct json *twice = json_duplicate(object);
-    if (twice)
-        return fault_at(base->fault, twice->key_line, twice->key, "stands twice in this object");
-    json_each (value, object) {
-        int err = load_member(base, value, group);
+    while (value && path.p)
+        value = tape_get(value, str_cut(&path, '.'));
+    return value;
+}
+
+static uint32_t line_of(const struct json *value, struct str path)
+{
+    while (path.p)
+        value = json_get(value, str_cut(&path, '.'));
+    return value ? value->line : 0;
+}
+
+static int store_all(const struct file *file, const struct setting *base)
+{
+    struct setting s = *base;
+    for (s.key = keys; s.key < keys + N_KEYS; s.key++) {
+        const struct tape_node *value = find_value(file->root, str_of(s.key->path));
+        if (!value)
+            continue;
+        s.line = line_of(file->tree, str_of(s.key->path));
+        int err = store(&s, value);
         if (err < 0)
-            return err;
+            return err == ERR_NO_MEMORY ? no_memory(s.fault) : refuse(&s);
+        if (!s.key->help)
+            fprintf(stderr, "%s:%u: %s is known but has no effect in this version\n", file->path,
+                    s.line, s.key->path);
     }
     return 0;
 }
@@ -376,36 +447,35 @@ static int load_group(const struct setting *base, const struct json *object, str
 int config_load(struct config *config, const char *path, struct arena *arena,
                 struct config_fault *fault)
 {
-    struct json *root;
-    struct json_error error;
-    int err = json_tree_load(path, arena, &root, &error);
-    if (err < 0) {
-        fault_at(fault, error.line, STR(""), error.text);
+    struct file file = {.path = path};
+    struct setting base = {NULL, config, arena, fault, 0};
+    struct schema_faults faults = {0};
+    int err = read_file(&file, arena, fault);
+    if (err < 0)
         return err;
-    }
-    struct setting base = {NULL, config, arena, fault, 0, path};
-    return load_group(&base, root, STR(""));
+    err = check(NULL, file.root, arena, &faults);
+    if (err < 0)
+        return faults.n ? refuse_file(&file, &faults.v[0], &base) : no_memory(fault);
+    return store_all(&file, &base);
 }
 
-int config_set(struct config *config, const char *path, const char *text, struct arena *arena,
-               struct config_fault *fault)
-{
-    struct setting s = {find_key(str_of(path)), config, arena, fault, 0, NULL};
-    return s.key ? set_from_text(&s, str_of(text)) : ERR_INTERNAL;
-}
+/* ---- Defaults ------------------------------------------------------------------------------- */
 
+/* What is not named here is zero by default: sync, false, a list that is not there. */
 void config_init(struct config *config)
 {
-    struct config_fault fault;
     memset(config, 0, sizeof *config);
-    for (size_t i = 0; i < N_KEYS; i++) {
-        struct setting s = {&keys[i], config, NULL, &fault, 0, NULL};
-        if (!keys[i].help)
+    for (const struct key *key = keys; key < keys + N_KEYS; key++) {
+        void *target = (char *)config + key->offset;
+        uint64_t count;
+        if (!key->help || !key->standard)
             continue;
-        if (keys[i].kind == TEXT || keys[i].kind == PATH)
-            *(const char **)target(&s) = keys[i].standard;
-        else if (keys[i].standard && keys[i].kind != LIST) /* an absent list is its default */
-            set_from_text(&s, str_of(keys[i].standard));
+        if (key->kind == TEXT || key->kind == PATH)
+            *(const char **)target = key->standard;
+        else if (key->kind == ADDRESS)
+            store_address(target, str_of(key->standard));
+        else if (key->kind == COUNT && str_to_u64(str_of(key->standard), &count) == 0)
+            *(uint32_t *)target = (uint32_t)count;
     }
 }
 

@@ -291,26 +291,32 @@ static int fail_file(struct json_error *error, int err, const char *what)
     return err;
 }
 
-int json_tree_load(const char *path, struct arena *arena, struct json **ret,
-                   struct json_error *error)
+int json_file_read(const char *path, struct buf *out, struct json_error *error)
 {
-    struct buf text = {.limit = arena->limit};
     FILE *file = fopen(path, "rb");
+    int err = 0;
     if (!file)
         return fail_file(error, ERR_IO, strerror(errno));
     size_t got;
     do {
-        got = buf_reserve(&text, 8192) ? fread(text.p + text.n, 1, 8192, file) : 0;
-        text.n += got;
+        got = buf_reserve(out, 8192) ? fread(out->p + out->n, 1, 8192, file) : 0;
+        out->n += got;
     } while (got);
-    int err;
     if (ferror(file))
         err = fail_file(error, ERR_IO, strerror(errno));
-    else if (text.failed)
+    else if (out->failed)
         err = fail_file(error, ERR_NO_MEMORY, "the file is too large");
-    else
-        err = json_tree_parse(buf_str(&text), arena, ret, error);
     fclose(file);
+    return err;
+}
+
+int json_tree_load(const char *path, struct arena *arena, struct json **ret,
+                   struct json_error *error)
+{
+    struct buf text = {.limit = arena->limit};
+    int err = json_file_read(path, &text, error);
+    if (err == 0)
+        err = json_tree_parse(buf_str(&text), arena, ret, error);
     buf_done(&text);
     return err;
 }
@@ -343,6 +349,48 @@ const struct json *json_duplicate(const struct json *object)
             if (str_eq(earlier->key, member->key))
                 return member;
     return NULL;
+}
+
+/* In a pointer ~0 stands for ~ and ~1 for /. */
+static bool is_named(const struct json *member, struct str token)
+{
+    struct str key = member->key;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < token.n; i++, at++) {
+        bool escaped = token.p[i] == '~' && i + 1 < token.n;
+        char c = !escaped ? token.p[i] : token.p[++i] == '1' ? '/' : '~';
+        if (at == key.n || key.p[at] != c)
+            return false;
+    }
+    return at == key.n;
+}
+
+/* The member (of duplicates the last), or item, that a token names; NULL: there is none. */
+static const struct json *step(const struct json *value, struct str token)
+{
+    const struct json *found = NULL;
+    uint64_t i;
+    if (value->kind == JSON_ARRAY && str_to_u64(token, &i) < 0)
+        return NULL;
+    json_each (below, value) {
+        if (value->kind == JSON_OBJECT && is_named(below, token))
+            found = below;
+        if (value->kind == JSON_ARRAY && i-- == 0)
+            return below;
+    }
+    return found;
+}
+
+const struct json *json_at(const struct json *value, struct str pointer)
+{
+    str_cut(&pointer, '/');
+    while (pointer.p) {
+        const struct json *below = step(value, str_cut(&pointer, '/'));
+        if (!below)
+            break;
+        value = below;
+    }
+    return value;
 }
 
 struct str json_str(const struct json *value)

@@ -46,6 +46,8 @@ struct json_error {
  * ERR_NO_MEMORY. On failure *error is filled (error may be NULL). */
 int json_tree_parse(struct str text, struct arena *arena, struct json **ret,
                     struct json_error *error);
+/* Appends the whole file, up to the limit of `out`. ERR_IO; ERR_NO_MEMORY: too large as well. */
+int json_file_read(const char *path, struct buf *out, struct json_error *error);
 /* The same from a file. Also ERR_IO. */
 int json_tree_load(const char *path, struct arena *arena, struct json **ret,
                    struct json_error *error);
@@ -57,6 +59,8 @@ const struct json *json_get(const struct json *object, struct str key);
 const struct json *json_duplicate(const struct json *object);
 /* The decoded string; STR_NONE if `value` is NULL or no string. */
 struct str json_str(const struct json *value);
+/* Where an RFC 6901 pointer leads, or as far on its way as there is something. */
+const struct json *json_at(const struct json *value, struct str pointer);
 const char *json_kind_name(const struct json *value); /* "object", "number", "boolean", ... */
 
 /* for (each value of an array, or member of an object, in text order); nothing for NULL and for

@@ -158,6 +158,8 @@ static int explain_open(const struct complaint *c, int code)
         return complain(c, err, "there is no store yet");
     case ERR_NO_MEMORY:
         return complain(c, err, "no address space left to map it");
+    case ERR_READERS:
+        return complain(c, err, "all slots for readers are taken; end a process that uses it");
     default:
         return complain(c, err, mdb_strerror(code));
     }

@@ -9,19 +9,22 @@
 
 #define ROWS 20
 
-/* What the doctor writes to stdout about the directory, and its exit status. */
+/* What the doctor writes about the directory, and its exit status. */
 static int visit(const char *dir, char *out, size_t size)
 {
     const char *argv[] = {"--data", dir};
     struct cli_args args;
-    int ends[2], kept = dup(STDOUT_FILENO);
+    int ends[2], kept[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
     assert_int_equal(cli_parse(&cli_doctor, 2, (char **)argv, &args), 0);
     assert_int_equal(pipe(ends), 0);
     fflush(stdout);
     dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
     int status = cli_doctor.run(&args); /* little enough for the pipe */
-    dup2(kept, STDOUT_FILENO);
-    close(kept);
+    for (int i = 0; i < 2; i++) {
+        dup2(kept[i], STDOUT_FILENO + i);
+        close(kept[i]);
+    }
     close(ends[1]);
     ssize_t n = read(ends[0], out, size - 1);
     close(ends[0]);
@@ -135,12 +138,28 @@ static void unfinished_work_is_a_note_and_no_finding(void **state)
     }
 }
 
-#define CASES(X)                            \
-    X(a_whole_store_has_no_findings)        \
-    X(each_finding_is_printed_and_counted)  \
-    X(a_hole_in_the_log_is_printed)         \
-    X(a_row_that_cannot_be_read_is_printed) \
-    X(unfinished_work_is_a_note_and_no_finding)
+static void no_slot_for_a_reader_is_said(void **state)
+{
+    static struct store_view *views[5000];
+    struct fixture *f = *state;
+    char out[4000];
+    int n = 0, status;
+    while (n < 5000 && store_view_open(f->store, STORE_DATA, &views[n]) == 0)
+        n++;
+    status = visit(f->dir, out, sizeof out);
+    while (n)
+        store_view_close(views[--n]);
+    assert_int_equal(status, CLI_FAILED);
+    assert_non_null(strstr(out, "data.mdb: all slots for readers are taken"));
+}
+
+#define CASES(X)                                \
+    X(a_whole_store_has_no_findings)            \
+    X(each_finding_is_printed_and_counted)      \
+    X(a_hole_in_the_log_is_printed)             \
+    X(a_row_that_cannot_be_read_is_printed)     \
+    X(unfinished_work_is_a_note_and_no_finding) \
+    X(no_slot_for_a_reader_is_said)
 
 int main(void)
 {

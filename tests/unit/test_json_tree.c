@@ -160,6 +160,24 @@ static void the_last_duplicate_wins_and_can_be_found(void **state)
     assert_null(json_duplicate(NULL));
 }
 
+static void a_pointer_leads_to_a_value_or_as_far_as_it_can(void **state)
+{
+    static const struct {
+        const char *pointer;
+        uint32_t line;
+    } cases[] = {
+        {"", 1},        {"/a", 2},       {"/a/0", 2},      {"/a/1", 3}, {"/a/2", 2}, {"/a/x", 2},
+        {"/b~1~0c", 4}, {"/b~1~0c/", 5}, {"/b~1~0c/d", 4}, {"/b", 1},   {"/e", 7},
+    };
+    (void)state;
+    const struct json *root =
+        parse("{\n\"a\": [1,\n2],\n\"b/~c\": {\n\"\": 1},\n\"e\": 1,\"e\":\n2}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (json_at(root, str_of(cases[i].pointer))->line != cases[i].line)
+            fail_msg("%s: line %u", cases[i].pointer,
+                     json_at(root, str_of(cases[i].pointer))->line);
+}
+
 static void a_fault_names_place_and_expectation(void **state)
 {
     (void)state;
