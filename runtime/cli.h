@@ -89,6 +89,6 @@ extern const struct cli_command cli_table_create, cli_table_list, cli_table_desc
 extern const struct cli_command cli_table_alter, cli_table_drop;
 extern const struct cli_command cli_index_create, cli_index_list, cli_index_drop;
 extern const struct cli_command cli_session_list, cli_session_close;
-extern const struct cli_command cli_import, cli_export, cli_doctor;
+extern const struct cli_command cli_explain, cli_import, cli_export, cli_doctor;
 
 #endif

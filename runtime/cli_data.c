@@ -94,6 +94,8 @@ int cli_table_get(struct cli_data *data, const struct cli_args *args, struct tab
     ret->version = stored.version;
     ret->database = stored.database;
     ret->name = stored.name;
+    ret->indexes = stored.indexes;
+    ret->n_indexes = stored.n_indexes;
     return 0;
 }
 

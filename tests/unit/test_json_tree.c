@@ -315,6 +315,7 @@ int main(void)
         TEST(numbers_keep_text_and_value),
         TEST(places_count_characters),
         TEST(the_last_duplicate_wins_and_can_be_found),
+        TEST(a_pointer_leads_to_a_value_or_as_far_as_it_can),
         TEST(a_fault_names_place_and_expectation),
         TEST(a_fault_in_a_string_has_its_own_place),
         TEST(a_nul_byte_is_no_end),
