@@ -46,10 +46,12 @@ export async function startRecorder(port) {
       if (recorder.alter) headers['content-length'] = sent.length;
       response.writeHead(answer.status, headers).end(sent);
     } catch (error) {
-      exchange.failed = String(error);
+      exchange.failed = `${error.code ?? ''} ${error}`;
+      console.log(`# recorder: ${exchange.request.text.slice(0, 200)}: ${exchange.failed}`);
       response.destroy();
     }
   });
+  server.keepAliveTimeout = 0; // a client in this process may be busy for long between two requests
   await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
   recorder.url = `http://127.0.0.1:${server.address().port}/mcp`;
   recorder.close = () => new Promise((closed) => {

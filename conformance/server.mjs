@@ -34,7 +34,8 @@ function tenon(words) {
   if (run.status !== 0) throw new Error(`tenon ${words.join(' ')}: ${run.stdout}${run.stderr}`);
 }
 
-// Returns {port, dir, stop()}; stop resolves to the exit status. `definitions`: further tables by
+// Returns {port, dir, stop()}; stop resolves to the exit status, and shows
+// what the server logged. `definitions`: further tables by
 // DATABASE.TABLE, empty.
 export async function startServer(config, definitions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'tenon-conformance-'));
@@ -63,6 +64,8 @@ export async function startServer(config, definitions = {}) {
   const stop = async () => {
     child.kill('SIGTERM');
     const status = await ended;
+    const said = readFileSync(join(dir, 'log'), 'utf8').split('\n').filter((line) => line && !line.startsWith('listening'));
+    for (const line of said.slice(0, 20)) console.log(`# server: ${line}`);
     rmSync(dir, { recursive: true, force: true });
     return status;
   };

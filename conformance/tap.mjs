@@ -14,7 +14,7 @@ export async function test(name, step) {
   failed += problem ? 1 : 0;
   console.log(`${problem ? 'not ok' : 'ok'} ${count} - ${name}`);
   if (problem) {
-    console.log(String(problem.stack ?? problem).split('\n').slice(0, 12).map((line) => `# ${line}`).join('\n'));
+    console.log(`${problem.stack ?? problem}${problem.cause ? `\n${problem.cause.stack}` : ''}`.split('\n').slice(0, 12).map((line) => `# ${line}`).join('\n'));
   }
 }
 

@@ -142,6 +142,7 @@ async function judgesJudge() {
   const { client } = await connect(recorder.url, null);
   const tools = await listAll(client);
   const alter = (change) => (text) => {
+    if (!text) return text; // of a 202
     const message = JSON.parse(text);
     if (message.result?.structuredContent) change(message.result.structuredContent);
     return JSON.stringify(message);
