@@ -33,7 +33,10 @@ export class Results {
 
   // The result's value, after it was judged. A failed call throws with the tool's own words.
   async call(name, args) {
-    const result = await this.client.callTool({ name, arguments: args });
+    return this.judge(name, await this.client.callTool({ name, arguments: args }), args);
+  }
+
+  judge(name, result, args) {
     const text = result.content[0].text;
     assert.ok(!result.isError, `${name} ${JSON.stringify(args)}: ${text}`);
     assert.equal('structuredContent' in result, this.structured, name);

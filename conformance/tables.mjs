@@ -17,7 +17,7 @@ const address = { type: 'object', required: ['city', 'country'], properties: {
 
 const orders = {
   title: 'Orders', description: 'Orders with their lines.', primaryKey: 'id',
-  indexed: ['customer'],
+  indexes: [{ on: ['customer', '-placed'] }, { name: 'by_city', on: ['address.city'] }],
   schema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object', additionalProperties: false,
@@ -82,7 +82,34 @@ const events = {
   },
 };
 
+// what the server fills in, and what it keeps from clients
+const people = {
+  title: 'People', primaryKey: 'id', indexed: ['born'], indexes: [{ name: 'by_mail', on: ['mail'], unique: true }],
+  attributes: { id: { default: 'uuid' }, secret: { hidden: true }, born: { nullable: true },
+    made: { role: 'createdTime' }, changed: { role: 'updatedTime' }, revision: { role: 'version' },
+    state: { default: { value: 'new' } }, since: { default: 'today' }, seen: { default: 'now' } },
+  schema: {
+    type: 'object', additionalProperties: false, required: ['mail', 'state', 'since'],
+    properties: {
+      id: { type: 'string', format: 'uuid' }, mail: { type: 'string', format: 'email' }, born: { type: 'integer' },
+      secret: { type: 'string' }, made: { type: 'string', format: 'date-time' }, changed: { type: 'integer' },
+      revision: { type: 'integer' }, state: { enum: ['new', 'old'] }, since: { type: 'string', format: 'date' },
+      seen: { type: 'string', format: 'date-time' },
+    },
+  },
+};
+
 export const tables = {
+  people: {
+    definition: people,
+    hidden: ['secret'],
+    rows: [{ mail: 'a@mail.example', born: null }, { mail: 'b@mail.example', born: 1901, state: 'old' },
+      { id: '123e4567-e89b-42d3-a456-426614174000', mail: 'c@mail.example', since: '2024-02-29' }],
+    changes: [{ born: 1950 }, { born: null }, { state: 'old', seen: null }],
+    where: ['born is null', "made > datetime '2025-01-01T00:00:00Z' and state in ('new')", { mail: 'b@mail.example' },
+      'changed > 0', "since >= date '2024-01-01'"],
+    order_by: [['-born', 'mail'], ['made', 'id'], ['state', '-since']],
+  },
   orders: {
     definition: orders,
     rows: [full, small, { ...small, id: 9007199254740991, state: 'new', seen_from: '127.0.0.1', payment: null }],

@@ -6,13 +6,15 @@
 // and operations.mjs. A tool that is listed and has no arguments there fails the run by its name.
 
 import assert from 'node:assert/strict';
+import { mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect } from './client.mjs';
 import { operationSteps } from './operations.mjs';
 import { startRecorder } from './recorder.mjs';
 import { Results, judgesOf } from './results.mjs';
 import { startServer } from './server.mjs';
 import { tables } from './tables.mjs';
-import { done, test } from './tap.mjs';
+import { done, skip, test } from './tap.mjs';
 
 const verbs = ['create', 'get', 'search', 'update', 'delete'];
 const made = Object.entries(tables).filter(([, table]) => table.definition);
@@ -71,13 +73,18 @@ async function useTable(results, tools, name, table) {
     assert.deepEqual({ ...value, ...row }, value); // it may be more: what the server fills
     created.push(value);
   }
-  const key = table.key ?? attributes.find((attribute) => ['id', 'key', 'code'].includes(attribute));
+  for (const name of table.hidden ?? []) {
+    assert.ok(!attributes.includes(name));
+    assert.ok(!JSON.stringify(tools).includes(`"${name}"`), `${name} is hidden`);
+  }
+  const key = attributes.find((attribute) => ['id', 'key', 'code'].includes(attribute));
   for (const row of created) assert.deepEqual(await results.call(tool.get, { id: row[key] }), row);
   await results.refused(tool.create, { ...table.rows[0], [key]: created[0][key] }, /./);
   await searches(results, tool.search, table, attributes);
   const { rows } = await results.call(tool.search, { limit: 25 });
   for (const row of rows) await results.call(tool.get, { id: row[key] });
   for (const changes of table.changes) await results.call(tool.update, { id: created[0][key], changes });
+  await results.call(tool.update, { id: created[0][key], row: { ...table.rows[0], [key]: created[0][key] } });
   for (const row of created) {
     assert.equal((await results.call(tool.delete, { id: row[key] })).deleted, true);
     assert.equal((await results.call(tool.delete, { id: row[key] })).deleted, false);
@@ -111,6 +118,13 @@ async function tablesSession(revision, proposal, structured) {
 
 // ---- operations
 
+// What was exported is put where imports are read.
+function moveExport(name) {
+  const imports = join(server.dir, 'data', 'imports');
+  mkdirSync(imports, { recursive: true });
+  renameSync(join(server.dir, 'data', 'exports', name), join(imports, name));
+}
+
 async function operationsSession(revision, proposal, structured) {
   const { client } = await connect(operationsUrl, proposal);
   const tools = await listAll(client);
@@ -118,10 +132,18 @@ async function operationsSession(revision, proposal, structured) {
   await test(`${revision}: every listed operation has arguments here`, () => {
     assertHaveArguments(tools, new Set(operationSteps.map((step) => step.tool)));
   });
-  const context = { server, recorder, connect, results, revision };
-  for (const { tool, args, says, until } of operationSteps) {
-    if (!tools.some(({ name }) => name === tool)) continue;
+  const context = { results, revision, connect, url: operationsUrl, moveExport };
+  const listed = new Set(tools.map(({ name }) => name));
+  for (const { tool, of, args, says, until, run } of operationSteps) {
+    if (!listed.has(of ?? tool)) {
+      skip(`${revision}: ${tool}${says ? `, ${says}` : ''}`, `${of ?? tool} is not listed`);
+      continue;
+    }
     await test(`${revision}: ${tool}${says ? `, ${says}` : ''}: the result fits`, async () => {
+      if (run) {
+        await run(context);
+        return;
+      }
       context[tool] = await results.call(tool, await args(context));
       for (let n = 0; until && !until(context[tool]) && n < 2000; n += 1) {
         await new Promise((wake) => setTimeout(wake, 5));
