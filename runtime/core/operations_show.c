@@ -91,10 +91,10 @@ static void add_building(const struct store_table *t, struct buf *out)
 
 /* The definition's members stand among those that every description begins with: it is an object
  * and never empty. */
-static int add_definition(struct manage *m, const struct store_table *t, struct buf *out)
+static int add_definition(const struct store_table *t, struct buf *out)
 {
     struct buf definition = {0};
-    int err = manage_describe(m, t, &definition);
+    int err = manage_describe(t, &definition);
     if (err == 0) {
         buf_add_char(out, ',');
         buf_add(out, definition.p + 1, definition.n - 1);
@@ -117,7 +117,7 @@ int operation_describe_table(struct call *call, const struct tape_node *args, st
     err = open_table(view, &t, out);
     store_view_close(view);
     add_building(&t, out);
-    return err < 0 ? err : add_definition(&m, &t, out);
+    return err < 0 ? err : add_definition(&t, out);
 }
 
 /* ---- The log -------------------------------------------------------------------------------- */
