@@ -121,8 +121,8 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
-# looks into the store itself
-$(B)/tests/multi/test_kill_change: $(B)/tests/multi/test_kill_change.o $(TEST_LIB_OBJS) $(B)/libtenon.a
+# they look into the store themselves
+$(B)/tests/multi/test_kill_change $(B)/tests/multi/test_kill_jobs: %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o

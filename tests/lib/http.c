@@ -254,17 +254,20 @@ const char *http_header(const struct http_reply *r, const char *name)
     return value;
 }
 
+_Thread_local const char *http_path = "/mcp";
+
 enum http_got http_post(struct http_conn *c, const char *session, const char *version,
                         const char *body, struct http_reply *ret)
 {
     char head[1024];
-    int n = snprintf(head, sizeof head,
-                     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                     "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n"
-                     "%s%s%s%s%s%s\r\n",
-                     strlen(body), session ? "Mcp-Session-Id: " : "", session ? session : "",
-                     session ? "\r\n" : "", version ? "MCP-Protocol-Version: " : "",
-                     version ? version : "", version ? "\r\n" : "");
+    int n =
+        snprintf(head, sizeof head,
+                 "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                 "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n"
+                 "%s%s%s%s%s%s\r\n",
+                 http_path, strlen(body), session ? "Mcp-Session-Id: " : "", session ? session : "",
+                 session ? "\r\n" : "", version ? "MCP-Protocol-Version: " : "",
+                 version ? version : "", version ? "\r\n" : "");
     char *all = malloc((size_t)n + strlen(body) + 1);
     if (!all)
         abort();

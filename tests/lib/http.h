@@ -52,7 +52,9 @@ bool http_wait_end(struct http_conn *c);
  * next call in this thread. */
 const char *http_header(const struct http_reply *r, const char *name);
 
-/* A POST of `body` to /mcp with the usual headers, read to its end; session may be NULL. */
+/* Where http_post goes to in this thread: "/mcp", unless it is set. */
+extern _Thread_local const char *http_path;
+/* A POST of `body` to http_path with the usual headers, read to its end; session may be NULL. */
 enum http_got http_post(struct http_conn *c, const char *session, const char *version,
                         const char *body, struct http_reply *ret);
 /* initialize and notifications/initialized on this connection. Writes the session id, "" if the

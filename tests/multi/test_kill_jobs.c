@@ -1,0 +1,241 @@
+/* tests/multi/test_kill_jobs.c - kill -9 in the middle of jobs: workers build an index or check
+ * rows by a new definition, asked for by the operations profile, while clients create rows.
+ *
+ * At a random moment a worker is killed (half the time the one with the job), or all processes.
+ * Afterwards no job is left that seems to run; what is done is there; what failed has changed all
+ * or nothing; every acknowledged row is as it was sent, and store_check finds nothing.
+ */
+#include "kill_rig.h"
+
+#include "tests/lib/match.h"
+
+#include <poll.h>
+
+#define ROWS         6000 /* before it begins */
+#define ROUNDS       20   /* of each kind */
+#define ROUNDS_LEAST 4
+#define MS_OF_ROUNDS 5000 /* then it goes on to the next kind */
+#define MS_TO_KILL   150  /* at most, of a build; a check of rows is faster */
+
+#define CONFIG     "{\"mcp\":{\"operations\":{\"allow\":[\"*\"]}}}"
+#define OF_TABLE   "\"database\":\"shop\",\"table\":\"item\""
+#define BY_TEXT    "{\"name\":\"by_text\",\"on\":[\"text\",\"n\"]}"
+#define IMPORT_ROW "{\"id\":\"i%06d\",\"code\":\"i%06d\",\"n\":%d,\"text\":\"text %d\"}\n"
+
+static struct server server;
+static struct mcp_client operator_;
+
+static bool make_table(struct server *s)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/item.json", s->dir);
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return false;
+    fputs(definitions[0], f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/rows.ndjson", s->dir);
+    if (!(f = fopen(path, "w")))
+        return false;
+    for (int i = 0; i < ROWS; i++)
+        fprintf(f, IMPORT_ROW, i, i, i, i % 89);
+    fclose(f);
+    return server_sh(s, "here=$(dirname $DATA); "
+                        "$TENON table create --data $DATA shop.item $here/item.json; "
+                        "$TENON import --data $DATA shop.item $here/rows.ndjson") == 0;
+}
+
+/* ---- The operator --------------------------------------------------------------------------- */
+
+/* A call that the kill swallows is unknown: NULL. To be freed. */
+static char *ask_operator(const char *tool, const char *arguments)
+{
+    char *body = NULL;
+    int status = mcp_call(&operator_, tool, arguments, &body);
+    if (status == 200 && body && strstr(body, "\"result\""))
+        return body;
+    if (status)
+        tap_note("%s %s: status %d, %.300s", tool, arguments, status, body ? body : "");
+    free(body);
+    return NULL;
+}
+
+/* Copies the text at "<name>":" out of a reply. */
+static bool take_text(const char *body, const char *name, char *ret, size_t size)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "\"%s\":\"", name);
+    const char *at = body ? strstr(body, wanted) : NULL;
+    if (!at)
+        return false;
+    at += strlen(wanted);
+    snprintf(ret, size, "%.*s", (int)strcspn(at, "\""), at);
+    return true;
+}
+
+struct job_seen {
+    char id[128]; /* "": not known whether it began */
+    char state[32];
+};
+
+static void start_job(const char *tool, const char *arguments, struct job_seen *ret)
+{
+    char *body = ask_operator(tool, arguments);
+    *ret = (struct job_seen){.id = ""};
+    if (!take_text(body, "job", ret->id, sizeof ret->id) && body)
+        tap_note("%s: %.300s", tool, body);
+    free(body);
+}
+
+static bool has_ended(struct job_seen *job)
+{
+    char arguments[200];
+    snprintf(arguments, sizeof arguments, "{\"id\":\"%s\"}", job->id);
+    char *body = ask_operator("get_job", arguments);
+    if (!body && !connect_again(&operator_))
+        return false;
+    bool seen = take_text(body, "state", job->state, sizeof job->state);
+    free(body);
+    return seen && strcmp(job->state, "running") != 0 && strcmp(job->state, "queued") != 0;
+}
+
+/* ---- Rounds --------------------------------------------------------------------------------- */
+
+static struct {
+    int done, failed, other;
+} n_jobs;
+
+static bool kill_some(bool all)
+{
+    pid_t workers[8];
+    if (!all) {
+        int n = server_workers(&server, workers, 8);
+        return n > 0 && kill(workers[random_below((unsigned)n)], SIGKILL) == 0;
+    }
+    port_now = 0;
+    server_kill(&server);
+    bool up = server_start(&server, CONFIG, NULL, false);
+    port_now = server.port;
+    return up;
+}
+
+static bool find_table(struct store *store, struct found_table *ret)
+{
+    struct store_view *view;
+    if (store_view_open(store, STORE_DATA, &view))
+        return false;
+    *ret = (struct found_table){0};
+    int err = store_scan_tables(view, note_table, ret);
+    store_view_close(view);
+    return !err && ret->is_a != ret->is_b && ret->n_ready == ret->n_indexes;
+}
+
+static bool look_at_store(struct found_table *ret, bool all_rows)
+{
+    struct store *store = open_store(server.data);
+    if (!store)
+        return false;
+    bool settled = server_wait_ms(find_table(store, ret), MS_OF_A_CHANGE);
+    int n = store_check(store, show_finding, NULL, NULL);
+    int n_wrong = count_wrong_rows(store, all_rows);
+    store_close(store);
+    if (!settled)
+        tap_note("%u of %u indexes are ready", ret->n_ready, ret->n_indexes);
+    return settled && n == 0 && n_wrong == 0;
+}
+
+static bool fits(const struct job_seen *job, bool is_there)
+{
+    bool done = strcmp(job->state, "done") == 0, failed = strcmp(job->state, "failed") == 0;
+    n_jobs.done += done;
+    n_jobs.failed += failed;
+    n_jobs.other += *job->id && !done && !failed;
+    return !*job->id || (done && is_there) || failed;
+}
+
+static bool build_index(bool kills_all)
+{
+    struct job_seen job;
+    struct found_table found;
+    start_job("create_index", "{" OF_TABLE ",\"index\":" BY_TEXT "}", &job);
+    poll(NULL, 0, (int)random_below(MS_TO_KILL)); /* the moment of the kill */
+    bool ok = kill_some(kills_all) && connect_again(&operator_) &&
+              (!*job.id || server_wait(has_ended(&job)));
+    ok = look_at_store(&found, false) && ok && fits(&job, found.n_indexes == 1);
+    if (ok && found.n_indexes)
+        free(ask_operator("drop_index", "{" OF_TABLE ",\"index\":\"by_text\"}"));
+    return ok && (!found.n_indexes || (look_at_store(&found, false) && !found.n_indexes));
+}
+
+static bool alter(bool kills_all)
+{
+    static bool is_a = true;
+    char *arguments;
+    struct job_seen job;
+    struct found_table found;
+    if (asprintf(&arguments, "{" OF_TABLE ",\"definition\":%s}", definitions[is_a]) < 0)
+        abort();
+    start_job("alter_table", arguments, &job);
+    free(arguments);
+    poll(NULL, 0, (int)random_below(MS_TO_KILL / 3));
+    bool ok = kill_some(kills_all) && connect_again(&operator_) &&
+              (!*job.id || server_wait(has_ended(&job)));
+    ok = look_at_store(&found, false) && ok && fits(&job, found.is_a != is_a);
+    is_a = found.is_a;
+    return ok;
+}
+
+static void kill_in_jobs(const char *name, bool (*run)(bool kills_all), bool kills_all)
+{
+    int64_t until_ms = server_now_ms() + MS_OF_ROUNDS;
+    int n = 0;
+    bool ok = true;
+    n_jobs.done = n_jobs.failed = n_jobs.other = 0;
+    for (; ok && n < ROUNDS && (n < ROUNDS_LEAST || server_now_ms() < until_ms); n++)
+        ok = run(kills_all);
+    tap_ok(ok && n_jobs.other == 0,
+           "%s: %s killed %d times; %d jobs are done, %d failed, and nothing is half done or lost",
+           name, kills_all ? "all processes" : "a worker", n, n_jobs.done, n_jobs.failed);
+}
+
+static void check_everything(void)
+{
+    struct found_table found;
+    stop_clients = true;
+    for (int i = 0; i < N_CLIENTS; i++)
+        pthread_join(clients[i].thread, NULL);
+    tap_ok(look_at_store(&found, true), "all of %d acknowledged rows are as sent; %d in flight",
+           count_fates(ACKNOWLEDGED), count_fates(UNKNOWN));
+    tap_ok(server_sh(&server, "$TENON doctor --data $DATA") == 0,
+           "tenon doctor --data finds nothing");
+    tap_ok(count_fates(REFUSED) == 0, "no row was refused");
+}
+
+static void run_all(void)
+{
+    start_clients(&server);
+    http_path = "/mcp/operations";
+    operator_ = (struct mcp_client){.conn.fd = -1};
+    if (!tap_ok(connect_again(&operator_), "an operator is served"))
+        return;
+    for (int all = 0; all < 2; all++) {
+        kill_in_jobs("an index", build_index, all);
+        kill_in_jobs("a definition", alter, all);
+    }
+    check_everything();
+    mcp_close(&operator_);
+    tap_ok(server_stop(&server), "it ends well");
+}
+
+int main(void)
+{
+    bool up =
+        server_dir(&server) && make_table(&server) && server_start(&server, CONFIG, NULL, false);
+    if (tap_ok(up, "a server with two workers starts"))
+        run_all();
+    int status = tap_done();
+    if (status)
+        server_show_log(&server);
+    server_remove(&server);
+    return status;
+}
