@@ -22,6 +22,7 @@
 
 #define N_CLIENTS      3
 #define N_ROWS         60000 /* of each client, at most */
+#define IMPORT_ROWS    8000
 #define MS_OF_A_CHANGE 10000 /* at most, undisturbed */
 
 static inline unsigned random_below(unsigned n)
@@ -33,6 +34,13 @@ static inline unsigned random_below(unsigned n)
     x ^= x >> 17;
     x ^= x << 5;
     return x % n;
+}
+
+/* TENON_KILL_TIMES=N: so many times as many rounds, and as much time for them. */
+static inline int kill_times(int n)
+{
+    const char *times = getenv("TENON_KILL_TIMES");
+    return times && atoi(times) > 0 ? n * atoi(times) : n;
 }
 
 #define TABLE 1
@@ -228,6 +236,43 @@ static inline int note_table(void *ctx, const struct store_table *table)
     t->is_a = is_described(table->definition, "A");
     t->is_b = is_described(table->definition, "B");
     return 0;
+}
+
+/* ---- Imports --------------------------------------------------------------------------------- */
+
+static inline int count_row(void *ctx, const struct store_row *row)
+{
+    (void)row;
+    ++*(uint64_t *)ctx;
+    return 0;
+}
+
+static inline void write_import_key(char out[32], int round, int row)
+{
+    snprintf(out, 32, "i%04d-%06d", round, row);
+}
+
+static inline uint64_t count_imported(struct store_view *view, int round)
+{
+    uint64_t n = 0;
+    char from[32], to[32];
+    write_import_key(from, round, 0);
+    write_import_key(to, round + 1, 0);
+    struct store_range range = {.from = str_of(from), .to = str_of(to)};
+    int err = store_scan_rows(view, TABLE, &range, count_row, &n);
+    return err ? UINT64_MAX : n;
+}
+
+static inline bool write_import_file(const char *path, int round)
+{
+    FILE *f = fopen(path, "w");
+    for (int i = 0; f && i < IMPORT_ROWS; i++) {
+        char key[32];
+        write_import_key(key, round, i);
+        fprintf(f, "{\"id\":\"%s\",\"code\":\"%s\",\"n\":%d,\"text\":\"text %d\"}\n", key, key, i,
+                i % 89);
+    }
+    return f && fclose(f) == 0;
 }
 
 #endif

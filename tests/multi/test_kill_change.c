@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#define IMPORT_ROWS  8000
 #define ROUNDS_LEAST 4    /* of each kind, however slow it is */
 #define MS_OF_ROUNDS 2500 /* then it goes on to the next kind */
 
@@ -141,29 +140,6 @@ static pid_t start_task(const struct server *s, const char *flag)
     return start_process(s, argv);
 }
 
-static int count_row(void *ctx, const struct store_row *row)
-{
-    (void)row;
-    ++*(uint64_t *)ctx;
-    return 0;
-}
-
-static void write_import_key(char out[32], int round, int row)
-{
-    snprintf(out, 32, "i%04d-%06d", round, row);
-}
-
-static uint64_t count_imported(struct store_view *view, int round)
-{
-    uint64_t n = 0;
-    char from[32], to[32];
-    write_import_key(from, round, 0);
-    write_import_key(to, round + 1, 0);
-    struct store_range range = {.from = str_of(from), .to = str_of(to)};
-    int err = store_scan_rows(view, TABLE, &range, count_row, &n);
-    return err ? UINT64_MAX : n;
-}
-
 /* ---- Rounds --------------------------------------------------------------------------------- */
 
 enum victim { THE_CHANGER, A_WORKER, ALL };
@@ -179,24 +155,11 @@ struct round {
 static struct round now;
 static int import_ms, n_rolled_back;
 
-static void write_import_file(const struct server *s, int round, char path[128])
-{
-    snprintf(path, 128, "%s/rows.ndjson", s->dir);
-    FILE *f = fopen(path, "w");
-    for (int i = 0; f && i < IMPORT_ROWS; i++) {
-        char key[32];
-        write_import_key(key, round, i);
-        fprintf(f, "{\"id\":\"%s\",\"code\":\"%s\",\"n\":%d,\"text\":\"text %d\"}\n", key, key, i,
-                i % 89);
-    }
-    if (f)
-        fclose(f);
-}
-
 static pid_t start_import(const struct server *s, int round)
 {
     char path[128];
-    write_import_file(s, round, path);
+    snprintf(path, sizeof path, "%s/rows.ndjson", s->dir);
+    write_import_file(path, round);
     const char *argv[] = {server_binary(), "import", "--data", s->data, "shop.item", path, NULL};
     return start_process(s, argv);
 }
@@ -308,10 +271,10 @@ static bool import_whole(void)
 static void kill_in_change(const struct change *change)
 {
     for (enum victim victim = THE_CHANGER; victim <= ALL; victim++) {
-        int64_t until_ms = server_now_ms() + MS_OF_ROUNDS;
+        int64_t until_ms = server_now_ms() + kill_times(MS_OF_ROUNDS);
         int n = 0;
         bool ok = true;
-        for (; ok && n < change->rounds[victim]; n++) {
+        for (; ok && n < kill_times(change->rounds[victim]); n++) {
             if (n >= ROUNDS_LEAST && server_now_ms() > until_ms)
                 break;
             ok = run_round(change, victim);

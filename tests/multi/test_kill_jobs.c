@@ -7,20 +7,17 @@
  */
 #include "kill_rig.h"
 
-#include "tests/lib/match.h"
-
 #include <poll.h>
+#include <sys/stat.h>
 
-#define ROWS         6000 /* before it begins */
-#define ROUNDS       20   /* of each kind */
+#define ROUNDS       20 /* of each kind */
 #define ROUNDS_LEAST 4
-#define MS_OF_ROUNDS 5000 /* then it goes on to the next kind */
-#define MS_TO_KILL   150  /* at most, of a build; a check of rows is faster */
+#define MS_OF_ROUNDS 3000 /* then it goes on to the next kind */
+#define MS_TO_KILL   120
 
-#define CONFIG     "{\"mcp\":{\"operations\":{\"allow\":[\"*\"]}}}"
-#define OF_TABLE   "\"database\":\"shop\",\"table\":\"item\""
-#define BY_TEXT    "{\"name\":\"by_text\",\"on\":[\"text\",\"n\"]}"
-#define IMPORT_ROW "{\"id\":\"i%06d\",\"code\":\"i%06d\",\"n\":%d,\"text\":\"text %d\"}\n"
+#define CONFIG   "{\"mcp\":{\"operations\":{\"allow\":[\"*\"]}}}"
+#define OF_TABLE "\"database\":\"shop\",\"table\":\"item\""
+#define BY_TEXT  "{\"name\":\"by_text\",\"on\":[\"text\",\"n\"]}"
 
 static struct server server;
 static struct mcp_client operator_;
@@ -35,11 +32,8 @@ static bool make_table(struct server *s)
     fputs(definitions[0], f);
     fclose(f);
     snprintf(path, sizeof path, "%s/rows.ndjson", s->dir);
-    if (!(f = fopen(path, "w")))
+    if (!write_import_file(path, 0))
         return false;
-    for (int i = 0; i < ROWS; i++)
-        fprintf(f, IMPORT_ROW, i, i, i, i % 89);
-    fclose(f);
     return server_sh(s, "here=$(dirname $DATA); "
                         "$TENON table create --data $DATA shop.item $here/item.json; "
                         "$TENON import --data $DATA shop.item $here/rows.ndjson") == 0;
@@ -119,28 +113,33 @@ static bool kill_some(bool all)
     return up;
 }
 
-static bool find_table(struct store *store, struct found_table *ret)
+static int import_now; /* whose rows are looked for */
+
+static bool find_table(struct store *store, struct found_table *ret, uint64_t *ret_imported)
 {
     struct store_view *view;
     if (store_view_open(store, STORE_DATA, &view))
         return false;
     *ret = (struct found_table){0};
     int err = store_scan_tables(view, note_table, ret);
+    *ret_imported = count_imported(view, import_now);
     store_view_close(view);
-    return !err && ret->is_a != ret->is_b && ret->n_ready == ret->n_indexes;
+    return !err && (*ret_imported == 0 || *ret_imported == IMPORT_ROWS) && ret->is_a != ret->is_b &&
+           ret->n_ready == ret->n_indexes;
 }
 
-static bool look_at_store(struct found_table *ret, bool all_rows)
+static bool look_at_store(struct found_table *ret, uint64_t *ret_imported, bool all_rows)
 {
     struct store *store = open_store(server.data);
     if (!store)
         return false;
-    bool settled = server_wait_ms(find_table(store, ret), MS_OF_A_CHANGE);
+    bool settled = server_wait_ms(find_table(store, ret, ret_imported), MS_OF_A_CHANGE);
     int n = store_check(store, show_finding, NULL, NULL);
     int n_wrong = count_wrong_rows(store, all_rows);
     store_close(store);
     if (!settled)
-        tap_note("%u of %u indexes are ready", ret->n_ready, ret->n_indexes);
+        tap_note("%u of %u indexes are ready, %llu rows imported", ret->n_ready, ret->n_indexes,
+                 (unsigned long long)*ret_imported);
     return settled && n == 0 && n_wrong == 0;
 }
 
@@ -153,18 +152,29 @@ static bool fits(const struct job_seen *job, bool is_there)
     return !*job->id || (done && is_there) || failed;
 }
 
+/* Asks for it, kills at a random moment, and looks at what became of it. */
+static bool kill_in_job(const char *tool, const char *arguments, bool kills_all,
+                        struct job_seen *ret, struct found_table *ret_found, uint64_t *ret_imported)
+{
+    start_job(tool, arguments, ret);
+    poll(NULL, 0, (int)random_below(MS_TO_KILL)); /* the moment of the kill */
+    bool ok = kill_some(kills_all) && connect_again(&operator_) &&
+              (!*ret->id || server_wait(has_ended(ret)));
+    return look_at_store(ret_found, ret_imported, false) && ok;
+}
+
 static bool build_index(bool kills_all)
 {
     struct job_seen job;
     struct found_table found;
-    start_job("create_index", "{" OF_TABLE ",\"index\":" BY_TEXT "}", &job);
-    poll(NULL, 0, (int)random_below(MS_TO_KILL)); /* the moment of the kill */
-    bool ok = kill_some(kills_all) && connect_again(&operator_) &&
-              (!*job.id || server_wait(has_ended(&job)));
-    ok = look_at_store(&found, false) && ok && fits(&job, found.n_indexes == 1);
-    if (ok && found.n_indexes)
-        free(ask_operator("drop_index", "{" OF_TABLE ",\"index\":\"by_text\"}"));
-    return ok && (!found.n_indexes || (look_at_store(&found, false) && !found.n_indexes));
+    uint64_t n;
+    bool ok = kill_in_job("create_index", "{" OF_TABLE ",\"index\":" BY_TEXT "}", kills_all, &job,
+                          &found, &n) &&
+              fits(&job, found.n_indexes == 1);
+    if (!ok || !found.n_indexes)
+        return ok;
+    free(ask_operator("drop_index", "{" OF_TABLE ",\"index\":\"by_text\"}"));
+    return look_at_store(&found, &n, false) && !found.n_indexes;
 }
 
 static bool alter(bool kills_all)
@@ -173,25 +183,38 @@ static bool alter(bool kills_all)
     char *arguments;
     struct job_seen job;
     struct found_table found;
+    uint64_t n;
     if (asprintf(&arguments, "{" OF_TABLE ",\"definition\":%s}", definitions[is_a]) < 0)
         abort();
-    start_job("alter_table", arguments, &job);
+    bool ok = kill_in_job("alter_table", arguments, kills_all, &job, &found, &n) &&
+              fits(&job, found.is_a != is_a);
     free(arguments);
-    poll(NULL, 0, (int)random_below(MS_TO_KILL / 3));
-    bool ok = kill_some(kills_all) && connect_again(&operator_) &&
-              (!*job.id || server_wait(has_ended(&job)));
-    ok = look_at_store(&found, false) && ok && fits(&job, found.is_a != is_a);
     is_a = found.is_a;
     return ok;
 }
 
+static bool import(bool kills_all)
+{
+    char path[128];
+    struct job_seen job;
+    struct found_table found;
+    uint64_t n;
+    snprintf(path, sizeof path, "%s/imports", server.data);
+    mkdir(path, 0700);
+    strcat(path, "/rows.ndjson");
+    return write_import_file(path, ++import_now) &&
+           kill_in_job("import_table", "{" OF_TABLE ",\"name\":\"rows.ndjson\"}", kills_all, &job,
+                       &found, &n) &&
+           fits(&job, n == IMPORT_ROWS);
+}
+
 static void kill_in_jobs(const char *name, bool (*run)(bool kills_all), bool kills_all)
 {
-    int64_t until_ms = server_now_ms() + MS_OF_ROUNDS;
+    int64_t until_ms = server_now_ms() + kill_times(MS_OF_ROUNDS);
     int n = 0;
     bool ok = true;
     n_jobs.done = n_jobs.failed = n_jobs.other = 0;
-    for (; ok && n < ROUNDS && (n < ROUNDS_LEAST || server_now_ms() < until_ms); n++)
+    for (; ok && n < kill_times(ROUNDS) && (n < ROUNDS_LEAST || server_now_ms() < until_ms); n++)
         ok = run(kills_all);
     tap_ok(ok && n_jobs.other == 0,
            "%s: %s killed %d times; %d jobs are done, %d failed, and nothing is half done or lost",
@@ -201,11 +224,13 @@ static void kill_in_jobs(const char *name, bool (*run)(bool kills_all), bool kil
 static void check_everything(void)
 {
     struct found_table found;
+    uint64_t n_imported;
     stop_clients = true;
     for (int i = 0; i < N_CLIENTS; i++)
         pthread_join(clients[i].thread, NULL);
-    tap_ok(look_at_store(&found, true), "all of %d acknowledged rows are as sent; %d in flight",
-           count_fates(ACKNOWLEDGED), count_fates(UNKNOWN));
+    tap_ok(look_at_store(&found, &n_imported, true),
+           "all of %d acknowledged rows are as sent; %d in flight", count_fates(ACKNOWLEDGED),
+           count_fates(UNKNOWN));
     tap_ok(server_sh(&server, "$TENON doctor --data $DATA") == 0,
            "tenon doctor --data finds nothing");
     tap_ok(count_fates(REFUSED) == 0, "no row was refused");
@@ -221,6 +246,7 @@ static void run_all(void)
     for (int all = 0; all < 2; all++) {
         kill_in_jobs("an index", build_index, all);
         kill_in_jobs("a definition", alter, all);
+        kill_in_jobs("an import", import, all);
     }
     check_everything();
     mcp_close(&operator_);
