@@ -307,18 +307,12 @@ int job_record_get(struct store_view *view, struct str id, struct arena *arena,
 
 /* Gone through twice, since the store reads the oldest first: to count, then to take the last. */
 struct listing {
-    struct store_view *view;
-    struct arena *arena; /* of those that are taken */
     enum job_state state;
     uint32_t n, skip;
-    struct job_record *v; /* NULL: they are only counted */
+    struct arena *arena;
+    struct str *ids;
     uint32_t n_taken;
 };
-
-static bool is_meant(const struct listing *l, const struct job_record *job)
-{
-    return l->state == JOB_STATES || job->state == l->state;
-}
 
 static int judge(const struct listing *l, const struct store_job *stored, bool *ret_meant)
 {
@@ -329,7 +323,7 @@ static int judge(const struct listing *l, const struct store_job *stored, bool *
         return 0;
     arena_init(&scratch, 0);
     int err = read_record(stored, &scratch, &job);
-    *ret_meant = err == 0 && is_meant(l, &job);
+    *ret_meant = err == 0 && (l->state == JOB_STATES || job.state == l->state);
     arena_done(&scratch);
     return err;
 }
@@ -343,7 +337,7 @@ static int count_job(void *ctx, const struct store_job *stored)
     return err;
 }
 
-/* What runs may have ended since it was counted. */
+/* Of what runs some may have ended since it was counted. */
 static int take_job(void *ctx, const struct store_job *stored)
 {
     struct listing *l = ctx;
@@ -355,28 +349,27 @@ static int take_job(void *ctx, const struct store_job *stored)
         l->skip--;
         return 0;
     }
-    struct job_record *job = &l->v[l->n - 1 - l->n_taken];
-    err = read_record(stored, l->arena, job);
-    if (err < 0)
-        return err;
-    job->is_cancelling = has_wish(l->view, job->id, l->arena);
-    l->n_taken++;
-    return 0;
+    struct str id = arena_str(l->arena, stored->id);
+    l->ids[l->n - ++l->n_taken] = id;
+    return id.p ? 0 : ERR_NO_MEMORY;
 }
 
-int job_records_list(struct store_view *view, enum job_state state, uint32_t max,
-                     struct arena *arena, struct job_records *ret)
+int job_ids_list(struct store_view *view, enum job_state state, uint32_t max, struct arena *arena,
+                 const struct str **ret, uint32_t *ret_n)
 {
-    struct listing l = {.view = view, .arena = arena, .state = state};
+    struct listing l = {.state = state, .arena = arena};
     int err = store_scan_jobs(view, count_job, &l);
     if (err < 0)
         return err;
     l.skip = l.n > max ? l.n - max : 0;
     l.n -= l.skip;
-    l.v = arena_array(arena, l.n, sizeof *l.v);
-    if (!l.v && l.n)
+    l.ids = arena_array(arena, l.n, sizeof *l.ids);
+    if (!l.ids && l.n)
         return ERR_NO_MEMORY;
     err = store_scan_jobs(view, take_job, &l);
-    *ret = (struct job_records){l.v + (l.n - l.n_taken), l.n_taken};
-    return err;
+    if (err < 0)
+        return err;
+    *ret = l.ids + (l.n - l.n_taken);
+    *ret_n = l.n_taken;
+    return 0;
 }

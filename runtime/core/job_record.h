@@ -47,13 +47,9 @@ void job_record_show(const struct job_record *job, struct buf *out);
 int job_record_get(struct store_view *view, struct str id, struct arena *arena,
                    struct job_record *ret);
 
-/* The newest ones first, at most `max`; `state` JOB_STATES: all. */
-struct job_records {
-    struct job_record *v;
-    uint32_t n;
-};
-int job_records_list(struct store_view *view, enum job_state state, uint32_t max,
-                     struct arena *arena, struct job_records *ret);
+/* The ids of the newest ones, newest first, at most `max`; `state` JOB_STATES: all. */
+int job_ids_list(struct store_view *view, enum job_state state, uint32_t max, struct arena *arena,
+                 const struct str **ret, uint32_t *ret_n);
 
 /* The id of the wish that a job should stop. */
 struct str job_wish_id(struct str id, struct arena *arena);

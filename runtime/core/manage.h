@@ -60,8 +60,8 @@ int manage_drop_table(struct manage *m, struct str database, struct str name);
 /* manage_alter.c. The table gets this definition if all its rows fit it, those too that are written
  * meanwhile. Its primary key stays, and so do its indexes: the definition may name none that is not
  * there. ERR_PARAMS with `faults`, or with `broken` rows, or because of an index that would not fit
- * any more; ERR_CONFLICT: somebody else altered it meanwhile; ERR_STALE: it was written faster than
- * its rows could be checked. */
+ * any more; ERR_CONFLICT: somebody else altered it meanwhile; ERR_TIMED_OUT: it was written faster
+ * than its rows could be checked. */
 int manage_alter_table(struct manage *m, struct str database, struct str name,
                        struct str definition);
 

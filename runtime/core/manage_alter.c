@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-#define ALTER_PIECE_MS   50    /* of rows, or changes, looked at in one view */
-#define ALTER_PIECES_MAX 10000 /* of changes, before it is tried whether few are left */
+#define ALTER_PIECE_MS   50   /* of rows, or changes, looked at in one view */
+#define ALTER_PIECES_MAX 5000 /* of changes, from the first to the last */
+#define ALTER_LAG_MAX    20   /* pieces after which no fewer changes are left */
 #define ALTER_ROUNDS_MAX 20
 
 enum { PIECE_IS_FULL = 1 };
@@ -28,6 +29,8 @@ struct altering {
     struct table table;     /* by it */
     uint64_t since_seq;
     uint64_t done, total; /* rows */
+    uint32_t n_pieces;    /* of changes */
+    uint64_t n_left;      /* changes behind the last piece */
     /* the piece at work */
     struct store_view *view;
     uint32_t n;
@@ -278,21 +281,42 @@ static int visit_change(void *ctx, const struct store_change *change)
 /* ERR_STALE: the log forgot some. */
 static int follow_piece(struct altering *a)
 {
-    uint64_t floor = 0;
+    uint64_t floor = 0, last = 0;
     int err = begin_piece(a);
     if (err < 0)
         return err;
     err = store_floor_seq(a->view, &floor);
+    if (err == 0)
+        err = store_last_seq(a->view, &last);
     if (err == 0 && floor > a->since_seq + 1)
         err = ERR_STALE;
-    return end_piece(a, err ? err : store_scan_changes(a->view, a->since_seq, visit_change, a));
+    if (err == 0)
+        err = store_scan_changes(a->view, a->since_seq, visit_change, a);
+    a->n_left = last - a->since_seq;
+    return end_piece(a, err);
 }
 
+static int fail_by_speed(struct altering *a)
+{
+    return manage_fail(a->m, ERR_TIMED_OUT,
+                       "the rows are written faster than they can be checked; try again when "
+                       "less is written");
+}
+
+/* Until no change is left, in the end; ERR_TIMED_OUT: they come faster than they are looked at. */
 static int follow(struct altering *a)
 {
+    uint64_t least = UINT64_MAX;
     int stop = PIECE_IS_FULL;
-    for (uint32_t i = 0; stop == PIECE_IS_FULL && i < ALTER_PIECES_MAX; i++)
+    for (uint32_t lag = 0; stop == PIECE_IS_FULL; lag++) {
+        if (lag == ALTER_LAG_MAX || a->n_pieces++ == ALTER_PIECES_MAX)
+            return fail_by_speed(a);
         stop = follow_piece(a);
+        if (a->n_left < least) {
+            least = a->n_left;
+            lag = 0;
+        }
+    }
     return stop < 0 ? stop : fail_by_broken(a);
 }
 
@@ -346,11 +370,7 @@ static int change(struct altering *a)
         if (err == 0)
             err = put(a);
     }
-    if (err == ERR_STALE)
-        return manage_fail(a->m, err,
-                           "the rows are written faster than they can be checked; try again when "
-                           "less is written");
-    return err;
+    return err == ERR_STALE ? fail_by_speed(a) : err;
 }
 
 int manage_alter_table(struct manage *m, struct str database, struct str name,

@@ -1,5 +1,6 @@
 /* core/operations_jobs.c - operations that show jobs, and end them. */
 #include "base/err.h"
+#include "base/limits.h"
 #include "core/core_state.h"
 #include "core/operations.h"
 #include "core/table_run.h"
@@ -52,29 +53,50 @@ static int ask(struct call *call, const struct tape_node *args, void (*run)(stru
     return CALL_LATER;
 }
 
+static int show(struct store_view *view, struct str id, struct buf *out)
+{
+    struct job_record job;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    int err = job_record_get(view, id, &scratch, &job);
+    if (err == 0)
+        job_record_show(&job, out);
+    arena_done(&scratch);
+    return err;
+}
+
+/* Ends early when it has become too large to be of use. */
+static int list_in(struct asked *asked, struct store_view *view)
+{
+    const struct tape_node *limit = tape_get(asked->args, STR("limit"));
+    const struct tape_node *state = tape_get(asked->args, STR("state"));
+    struct buf *out = &asked->out;
+    const struct str *ids;
+    uint32_t n;
+    int err =
+        job_ids_list(view, state ? job_state_read(tape_str(state)) : JOB_STATES,
+                     limit ? (uint32_t)limit->v.i : LIST_DEFAULT, &asked->call->arena, &ids, &n);
+    if (err < 0)
+        return err;
+    buf_add_lit(out, "{\"jobs\":[");
+    for (uint32_t i = 0; err == 0 && i < n && out->n < LIST_BYTES_MAX; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        err = show(view, ids[i], out);
+    }
+    buf_add_lit(out, "]}");
+    return err == 0 && out->failed ? ERR_NO_MEMORY : err;
+}
+
 static void list(struct loop_work *work)
 {
     struct asked *asked = (struct asked *)work;
-    const struct tape_node *limit = tape_get(asked->args, STR("limit"));
-    const struct tape_node *state = tape_get(asked->args, STR("state"));
-    struct job_records jobs = {0};
     struct store_view *view;
     asked->err = store_view_open(asked->call->core->store, STORE_SYS, &view);
     if (asked->err < 0)
         return;
-    asked->err =
-        job_records_list(view, state ? job_state_read(tape_str(state)) : JOB_STATES,
-                         limit ? (uint32_t)limit->v.i : LIST_DEFAULT, &asked->call->arena, &jobs);
+    asked->err = list_in(asked, view);
     store_view_close(view);
-    buf_add_lit(&asked->out, "{\"jobs\":[");
-    for (uint32_t i = 0; i < jobs.n; i++) {
-        if (i)
-            buf_add_char(&asked->out, ',');
-        job_record_show(&jobs.v[i], &asked->out);
-    }
-    buf_add_lit(&asked->out, "]}");
-    if (asked->err == 0 && asked->out.failed)
-        asked->err = ERR_NO_MEMORY;
 }
 
 static void listed(struct loop_work *work)

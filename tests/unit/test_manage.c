@@ -596,6 +596,71 @@ static void writes_that_never_end_do_not_hold_it_up(void **state)
     assert_true(str_eq(look(r).definition, STR(CITY_LARGE)));
 }
 
+/* More rows in each piece than the last transaction may look at. */
+static int write_faster(void *ctx, uint64_t done, uint64_t total)
+{
+    static struct store_op ops[TXN_ROWS_MAX];
+    static char keys[TXN_ROWS_MAX][8];
+    struct rig *r = ctx;
+    const struct tape_node *row = open_json(r, "{\"code\":\"x\",\"people\":10}");
+    (void)done;
+    (void)total;
+    uint32_t table = look(r).id;
+    for (int i = 0; i < TXN_ROWS_MAX; i++) {
+        snprintf(keys[i], sizeof keys[i], "f%d", i);
+        ops[i] = row_op(table, str_of(keys[i]), row, STORE_ANY);
+    }
+    assert_int_equal(write_list(r->store, STORE_DATA, ops, TXN_ROWS_MAX, NULL), 0);
+    assert_int_equal(write_list(r->store, STORE_DATA, ops, 1, NULL), 0);
+    arena_reset(&r->arena);
+    return 0;
+}
+
+static void what_is_written_too_fast_ends_it(void **state)
+{
+    struct rig *r = *state;
+    create(r, CITY_PLAIN);
+    struct arena arena;
+    arena_init(&arena, 0);
+    r->m.arena = &arena; /* the other is emptied by whoever writes */
+    r->m.progress = write_faster;
+    r->m.ctx = r;
+    assert_int_equal(alter(r, CITY_LARGE), ERR_TIMED_OUT);
+    assert_why(r, ERR_TIMED_OUT, "written faster than they can be checked");
+    r->m.progress = NULL;
+    assert_true(str_eq(look(r).definition, STR(CITY_PLAIN)));
+    assert_int_equal(alter(r, CITY_LARGE), 0);
+    r->m.arena = &r->arena;
+    arena_done(&arena);
+}
+
+static int write_more_than_the_log_keeps(struct rig *r)
+{
+    int err = 0;
+    for (int i = 0; err == 0 && i < 50; i++)
+        err = write_a_large_one(r);
+    return err ? err : store_maintain(r->store);
+}
+
+static void what_the_log_forgot_is_checked_anew(void **state)
+{
+    struct rig *r = *state;
+    struct meanwhile w;
+    struct str why;
+    store_close(r->store);
+    const struct store_config config = {.dir = r->dir, .mode = STORE_NOSYNC, .log_keep = 5};
+    assert_int_equal(store_open_lmdb(&config, &r->arena, &r->store, &why), 0);
+    r->m.store = r->store;
+    create(r, CITY_PLAIN);
+    assert_int_equal(put(r, "{\"code\":\"Y\",\"people\":10}"), 0);
+    do_meanwhile(r, &w, write_more_than_the_log_keeps);
+    assert_int_equal(alter(r, CITY_LARGE), 0);
+    assert_int_equal(w.err, 0);
+    assert_int_equal(put(r, "{\"code\":\"Z\",\"people\":1}"), 0);
+    do_meanwhile(r, &w, write_more_than_the_log_keeps);
+    assert_int_equal(alter(r, CITY_LARGE), ERR_PARAMS); /* seen before it was mended */
+}
+
 static void a_cancelled_alter_changes_nothing(void **state)
 {
     struct rig *r = *state;
@@ -633,6 +698,9 @@ int main(void)
         BOTH(the_key_and_the_indexes_stay),
         BOTH(rows_that_are_written_meanwhile_are_checked),
         BOTH(writes_that_never_end_do_not_hold_it_up),
+        BOTH(what_is_written_too_fast_ends_it),
+        cmocka_unit_test_setup_teardown(what_the_log_forgot_is_checked_anew, set_up_lmdb,
+                                        tear_down),
         BOTH(a_cancelled_alter_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
