@@ -356,6 +356,8 @@ static int put(struct altering *a)
         return manage_fail(a->m, err, "somebody else altered the table meanwhile");
     if (err == ERR_ABSENT)
         return manage_fail(a->m, err, "somebody else dropped the table");
+    if (err == ERR_BUSY)
+        return manage_fail(a->m, err, "rows are being imported; try again when that is done");
     return err;
 }
 

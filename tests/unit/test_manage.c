@@ -661,6 +661,19 @@ static void what_the_log_forgot_is_checked_anew(void **state)
     assert_int_equal(alter(r, CITY_LARGE), ERR_PARAMS); /* seen before it was mended */
 }
 
+/* Rows of an import may still be taken back to what they were, which nobody would check. */
+static void a_table_is_not_altered_during_an_import(void **state)
+{
+    struct rig *r = *state;
+    struct store_load *load;
+    create(r, CITY_PLAIN);
+    assert_int_equal(store_load_begin(r->store, look(r).id, &load), 0);
+    assert_int_equal(alter(r, CITY_LARGE), ERR_BUSY);
+    assert_why(r, ERR_BUSY, "rows are being imported");
+    assert_int_equal(store_load_abort(load), 0);
+    assert_int_equal(alter(r, CITY_LARGE), 0);
+}
+
 static void a_cancelled_alter_changes_nothing(void **state)
 {
     struct rig *r = *state;
@@ -701,6 +714,7 @@ int main(void)
         BOTH(what_is_written_too_fast_ends_it),
         cmocka_unit_test_setup_teardown(what_the_log_forgot_is_checked_anew, set_up_lmdb,
                                         tear_down),
+        BOTH(a_table_is_not_altered_during_an_import),
         BOTH(a_cancelled_alter_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
