@@ -5,9 +5,10 @@
  * stopped, or, where the order has to be made or all rows are to be counted, anew. Anew too if the
  * index that it reads is dropped meanwhile, by another way. There it looks up every so many rows
  * whether it should still go on: not after SCAN_MS_MAX, not if the client went away, not if `stop`
- * says so. It looks at `search_scan_rows` of the configuration at most. A page ends at `limit` rows or SEARCH_BYTES_MAX bytes; there is a cursor only if another row is
- * there, so the last page never promises an empty one. `found` is called where the search ended, on
- * the loop or on that thread: a large answer takes longer to be written than its rows to be found.
+ * says so. It looks at `search_scan_rows` of the configuration at most. A page ends at `limit` rows
+ * or SEARCH_BYTES_MAX bytes; there is a cursor only if another row is there, so the last page never
+ * promises an empty one. `found` is called where the search ended, on the loop or on that thread: a
+ * large answer takes longer to be written than its rows to be found.
  */
 #ifndef TENON_CORE_TABLE_SEARCH_H
 #define TENON_CORE_TABLE_SEARCH_H
