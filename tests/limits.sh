@@ -27,7 +27,6 @@ hit_by=(
     "SEARCH_SCAN_ROWS           test_core_search.c       search_scan_rows"
     "OPENAPI_BYTES_MAX          test_openapi.c           tables_beyond_the_size_are_counted"
     "ORDER_BY_MAX               test_core_search.c       orders_by_what_has_none_are_refused"
-    "INDEX_ENTRY_BYTES          test_store_index.c       what_an_index_cannot_hold_is_refused"
 )
 # NAME  why no test hits it
 no_test=(
