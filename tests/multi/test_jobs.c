@@ -6,6 +6,7 @@
 #include "tests/lib/server.h"
 #include "tests/lib/tap.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,13 @@
 #define CONFIG                                                                             \
     "{\"mcp\":{\"application\":{\"mountPath\":\"/tables\"},\"operations\":{\"mountPath\":" \
     "\"/mcp\",\"allow\":[\"*\"]}}}"
-#define ROWS    60000
-#define CLIENTS 8
-#define TABLE   "\"database\":\"t\",\"table\":\"big\""
+#define ROWS      60000
+#define CLIENTS   8
+#define WRITERS   3
+#define ALTERS    16
+#define ROUND_MS  4 /* later, in each alter; all rows take some 40 ms */
+#define WRITER_MS 2
+#define TABLE     "\"database\":\"t\",\"table\":\"big\""
 #define DEFINITION(people)                                                            \
     "{\"primaryKey\":\"id\",\"schema\":{\"type\":\"object\",\"properties\":{\"id\":{" \
     "\"type\":\"integer\"},\"text\":{\"type\":\"string\"},\"people\":" people "}}}"
@@ -59,10 +64,10 @@ static bool job_is(struct mcp_client *c, const char *id, const char *pattern)
     return gives(c, "get_job", args, pattern);
 }
 
+/* Not of one that was lost. */
 static bool is_over(struct mcp_client *c, const char *id)
 {
-    return !job_is(c, id, "{\"state\":\"running\",...}") &&
-           !job_is(c, id, "{\"state\":\"queued\",...}");
+    return job_is(c, id, "{\"finished\":\"*\",...}");
 }
 
 /* More connections than workers, so that most likely each worker has one. */
@@ -147,6 +152,104 @@ static void rows_that_break_are_told(struct server *s)
     close_all(&all);
 }
 
+/* ---- Writes during an alter ----------------------------------------------------------------- */
+
+struct writer {
+    uint16_t port;
+    int id, after_ms;
+    bool written, refused;
+};
+
+/* Puts one row that the new definition forbids, some time after the alter began. It stands before
+ * all others, where the alter has looked already. */
+static void *write_one(void *ctx)
+{
+    struct writer *w = ctx;
+    struct mcp_client c;
+    char row[128], *body = NULL;
+    snprintf(row, sizeof row, "{\"id\":%d,\"people\":99999}", w->id);
+    http_path = "/tables"; /* in this thread */
+    if (mcp_open(&c, w->port, "2025-06-18")) {
+        poll(NULL, 0, w->after_ms);
+        bool answered = mcp_call(&c, "create_big", row, &body) == 200 && body;
+        w->written = answered && strstr(body, "structuredContent");
+        w->refused = answered && !w->written;
+    }
+    free(body);
+    mcp_close(&c);
+    return NULL;
+}
+
+static bool start_alter(struct mcp_client *c, const char *people, char id[64])
+{
+    char args[512];
+    snprintf(args, sizeof args, "{" TABLE ",\"definition\":" DEFINITION("%s") "}", people);
+    return start_job(c, "alter_table", args, id);
+}
+
+static bool take_back(struct server *s)
+{
+    struct mcp_client c;
+    char args[64], id[64] = "";
+    http_path = "/tables";
+    bool ok = mcp_open(&c, s->port, "2025-06-18");
+    for (int i = 0; i < WRITERS; i++) {
+        snprintf(args, sizeof args, "{\"id\":%d}", -1 - i);
+        mcp_call(&c, "delete_big", args, NULL);
+    }
+    mcp_close(&c);
+    http_path = "/mcp";
+    ok = ok && mcp_open(&c, s->port, "2025-06-18") &&
+         start_alter(&c, "{\"type\":\"integer\"}", id) && server_wait(is_over(&c, id));
+    mcp_close(&c);
+    return ok;
+}
+
+struct outcome {
+    int n_done, n_failed, n_written, n_refused;
+};
+
+/* It is done and no such row is there, or it failed because of one: never anything else. */
+static bool alter_under_writes(struct server *s, int round, struct outcome *o)
+{
+    struct writer writers[WRITERS];
+    pthread_t threads[WRITERS];
+    struct mcp_client c;
+    char id[64] = "";
+    int n_written = 0, n_answered = 0;
+    bool ok = mcp_open(&c, s->port, "2025-06-18");
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){
+            .port = s->port, .id = -1 - i, .after_ms = round * ROUND_MS + i * WRITER_MS};
+        pthread_create(&threads[i], NULL, write_one, &writers[i]);
+    }
+    ok = ok && start_alter(&c, "{\"type\":\"integer\",\"maximum\":60000}", id) &&
+         server_wait(is_over(&c, id));
+    bool done = ok && job_is(&c, id, "{\"state\":\"done\",...}");
+    for (int i = 0; i < WRITERS; i++) {
+        pthread_join(threads[i], NULL);
+        n_written += writers[i].written;
+        n_answered += writers[i].written || writers[i].refused;
+    }
+    o->n_written += n_written;
+    o->n_refused += n_answered - n_written;
+    o->n_done += done;
+    o->n_failed += ok && !done;
+    ok = ok && n_answered == WRITERS && (!done || n_written == 0) && (done || n_written > 0);
+    mcp_close(&c);
+    return take_back(s) && ok;
+}
+
+static void no_row_slips_in_behind_an_alter(struct server *s)
+{
+    struct outcome o = {0};
+    bool ok = take_back(s);
+    for (int i = 0; ok && i < ALTERS; i++)
+        ok = alter_under_writes(s, i, &o);
+    tap_ok(ok, "no row slips in behind an alter (%d done, %d failed; %d rows written, %d refused)",
+           o.n_done, o.n_failed, o.n_written, o.n_refused);
+}
+
 /* Cancelled through the connection whose worker has not got the job, or has: both in turn. */
 static void any_worker_cancels(struct server *s)
 {
@@ -223,6 +326,7 @@ int main(void)
     if (tap_ok(server_start(&s, CONFIG, "--workers 2 --mode nosync", false), "two workers")) {
         every_worker_tells_of_a_job(&s);
         rows_that_break_are_told(&s);
+        no_row_slips_in_behind_an_alter(&s);
         any_worker_cancels(&s);
         a_killed_server_loses_its_jobs(&s);
         a_stop_does_not_wait_for_jobs(&s);
