@@ -116,7 +116,7 @@ static int read_again(struct altering *a, const struct store_index *index, struc
     if (!copy)
         return ERR_NO_MEMORY;
     int err = tape_open((struct str){copy, (uint32_t)n}, scratch, &tape, &fault);
-    return err ? err : table_index_read(tape + 1, &a->table.columns, scratch, ret, &faults);
+    return err ? err : table_index_read(tape + 1, &a->table.index_columns, scratch, ret, &faults);
 }
 
 static int check_index(struct altering *a, const struct store_index *index)

@@ -506,6 +506,25 @@ static void the_key_and_the_indexes_stay(void **state)
     assert_int_equal(manage_alter_table(&r->m, STR("geo"), STR("x"), STR("{}")), ERR_ABSENT);
 }
 
+#define CITY_HIDING(more) \
+    CITY ",\"attributes\":{\"people\":{\"hidden\":true},\"region\":{\"nullable\":true}" more "}}"
+
+/* What clients cannot see is indexed and checked all the same. */
+static void attributes_that_are_hidden_or_filled_in(void **state)
+{
+    struct rig *r = *state;
+    struct str name;
+    create(r, CITY_HIDING(""));
+    assert_int_equal(put(r, "{\"code\":\"A\",\"region\":null,\"people\":5}"), 0);
+    assert_int_equal(create_index(r, "{\"on\":[\"people\"]}", &name), 0);
+    assert_int_equal(alter(r, CITY_PLAIN), ERR_PARAMS); /* no longer null */
+    assert_why(r, ERR_PARAMS, "the first is \"A\" (/region: type");
+    assert_int_equal(alter(r, CITY_HIDING(",\"code\":{\"default\":\"uuid\"}")), 0);
+    assert_description(r, CITY ",\"attributes\":{\"people\":{\"hidden\":true},\"region\":{"
+                               "\"nullable\":true},\"code\":{\"default\":\"uuid\"}},\"indexes\":["
+                               "{\"name\":\"by_people\",\"on\":[\"people\"]}]}");
+}
+
 static int write_a_small_one(struct rig *r)
 {
     return put(r, "{\"code\":\"Z\",\"people\":1}");
@@ -709,6 +728,7 @@ int main(void)
         BOTH(a_table_is_altered_if_its_rows_fit),
         BOTH(all_rows_that_break_are_counted_and_ten_shown),
         BOTH(the_key_and_the_indexes_stay),
+        BOTH(attributes_that_are_hidden_or_filled_in),
         BOTH(rows_that_are_written_meanwhile_are_checked),
         BOTH(writes_that_never_end_do_not_hold_it_up),
         BOTH(what_is_written_too_fast_ends_it),
