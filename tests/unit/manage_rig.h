@@ -22,6 +22,10 @@
     "\"code\":{\"type\":\"string\"},\"region\":{\"type\":\"string\"},\"people\":{" \
     "\"type\":\"integer\",\"minimum\":10}}}}"
 
+#define PEOPLE_AS_TEXT                                                                    \
+    "{\"primaryKey\":\"code\",\"schema\":{\"type\":\"object\",\"properties\":{\"code\":{" \
+    "\"type\":\"string\"},\"people\":{\"type\":\"string\"}}}}"
+
 struct rig {
     struct store *store;
     struct arena arena;
@@ -161,13 +165,17 @@ static inline struct manage another(struct rig *r)
     return (struct manage){.store = r->store, .arena = &r->arena};
 }
 
+static inline int build_another(struct rig *r)
+{
+    struct manage m = another(r);
+    struct str name;
+    return manage_create_index(&m, STR("geo"), STR("city"), STR("{\"on\":[\"people\"]}"), &name);
+}
+
 static inline int alter_people_to_text(struct rig *r)
 {
     struct manage m = another(r);
-    return manage_alter_table(&m, STR("geo"), STR("city"),
-                              STR("{\"primaryKey\":\"code\",\"schema\":{\"type\":\"object\","
-                                  "\"properties\":{\"code\":{\"type\":\"string\"},\"people\":{"
-                                  "\"type\":\"string\"}}}}"));
+    return manage_alter_table(&m, STR("geo"), STR("city"), STR(PEOPLE_AS_TEXT));
 }
 
 static inline int cancel(void *ctx, uint64_t done, uint64_t total)

@@ -212,13 +212,6 @@ static void bad_indexes_are_refused(void **state)
     assert_why(r, ERR_LIMIT, "at most 16 indexes");
 }
 
-static int build_another(struct rig *r)
-{
-    struct manage m = another(r);
-    struct str name;
-    return manage_create_index(&m, STR("geo"), STR("city"), STR("{\"on\":[\"people\"]}"), &name);
-}
-
 static void one_index_is_built_at_a_time(void **state)
 {
     struct rig *r = *state;

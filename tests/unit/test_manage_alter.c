@@ -160,6 +160,21 @@ static void rows_that_are_written_meanwhile_are_checked(void **state)
     }
 }
 
+/* The last transaction looks at the indexes as they are then. */
+static void an_index_that_is_made_meanwhile_stays(void **state)
+{
+    struct rig *r = *state;
+    struct meanwhile w;
+    create(r, CITY_PLAIN);
+    assert_int_equal(put(r, "{\"code\":\"A\"}"), 0);
+    do_meanwhile(r, &w, build_another);
+    assert_int_equal(alter(r, PEOPLE_AS_TEXT), ERR_PARAMS);
+    assert_int_equal(w.err, 0);
+    assert_why(r, ERR_PARAMS, "the index by_people goes by an attribute that would");
+    assert_true(str_eq(look(r).definition, STR(CITY_PLAIN)));
+    assert_int_equal(look(r).n_indexes, 1);
+}
+
 /* After each piece somebody writes another row: this has to end all the same. */
 static int write_always(void *ctx, uint64_t done, uint64_t total)
 {
@@ -275,6 +290,7 @@ int main(void)
         BOTH(the_key_and_the_indexes_stay),
         BOTH(attributes_that_are_hidden_or_filled_in),
         BOTH(rows_that_are_written_meanwhile_are_checked),
+        BOTH(an_index_that_is_made_meanwhile_stays),
         BOTH(writes_that_never_end_do_not_hold_it_up),
         BOTH(what_is_written_too_fast_ends_it),
         cmocka_unit_test_setup_teardown(what_the_log_forgot_is_checked_anew, set_up_lmdb,
