@@ -60,6 +60,8 @@ static const struct key keys[] = {
      "rows that one search call may return"},
     {"mcp.application.searchScanRows", COUNT, AT(search_scan_rows), 1, 1000000000, "100000",
      "rows that one search may look at"},
+    {"mcp.application.maxRowBytes", COUNT, AT(row_bytes), 16, ROW_BYTES_MAX, "1048576",
+     "JSON text of a row that a client writes"},
     {"mcp.application.allow", LIST, AT(idle), 0, 0, NULL, NULL},
     {"mcp.application.deny", LIST, AT(idle), 0, 0, NULL, NULL},
     IDLE_PROFILE("mcp.application"),

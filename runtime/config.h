@@ -39,7 +39,7 @@ struct config {
     const char *operations_path;
     uint32_t operations_tools;
     struct config_list operations_allow, operations_deny; /* v NULL: not given */
-    uint32_t search_max, search_scan_rows;
+    uint32_t search_max, search_scan_rows, row_bytes;
     union {
         uint32_t count;
         const char *text;

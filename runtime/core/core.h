@@ -23,6 +23,7 @@ struct core_config {
     uint32_t tools_page[2]; /* per enum call_profile */
     uint32_t search_page, search_max;
     uint32_t search_scan_rows; /* 0: SEARCH_SCAN_ROWS */
+    uint32_t row_bytes;        /* of JSON, of a row that a client writes; 0: what the store takes */
     bool profile_enabled[2];
     /* Of the whole server, for system_information. */
     int64_t started_ms; /* wall time */

@@ -14,9 +14,28 @@
 #include "core/row_merge.h"
 #include "core/row_prepare.h"
 
+/* Does its JSON have more bytes than a client may write? */
+static bool is_too_large(const struct run *run, const struct tape_node *row)
+{
+    struct buf text = {.limit = run->call->core->config.row_bytes};
+    if (!text.limit || !row)
+        return false;
+    tape_write(row, &text);
+    bool failed = text.failed;
+    buf_done(&text);
+    return failed;
+}
+
 static void submit(struct run *run, enum store_op_kind kind, uint64_t if_version,
                    const struct tape_node *row, void (*done)(struct store_write *, int))
 {
+    if (is_too_large(run, row)) {
+        tool_fail(run->call, arena_printf(&run->call->arena,
+                                          "The row is too large: its JSON may have %u bytes at "
+                                          "most. Nothing was changed.",
+                                          run->call->core->config.row_bytes));
+        return;
+    }
     run->op = (struct store_op){.kind = kind,
                                 .if_version = if_version,
                                 .table = run->table->id,
@@ -28,9 +47,54 @@ static void submit(struct run *run, enum store_op_kind kind, uint64_t if_version
     store_submit(run->call->core->store, &run->write);
 }
 
+/* An index that clients may hear of; NULL: another, or one that is newer than the catalog. */
+static const struct store_index *find_index(const struct table *t, uint32_t id)
+{
+    for (uint32_t i = 0; i < t->n_indexes; i++)
+        if (t->indexes[i].id == id && table_shows_index(t, &t->indexes[i]))
+            return &t->indexes[i];
+    return NULL;
+}
+
+/* " by_region (region, -population)" */
+static struct str index_text(struct run *run)
+{
+    const struct store_index *index = find_index(run->table, run->op.ret_index);
+    struct buf text = {0};
+    if (!index)
+        return STR("");
+    buf_printf(&text, " " STR_FMT " (", STR_ARG(index->name));
+    for (uint32_t i = 0; i < index->n_parts; i++)
+        buf_printf(&text, "%s%s" STR_FMT, i ? ", " : "", index->parts[i].descending ? "-" : "",
+                   STR_ARG(index->parts[i].attribute));
+    buf_add_char(&text, ')');
+    struct str told = arena_buf(&run->call->arena, &text);
+    buf_done(&text);
+    return told;
+}
+
+/* The write was refused because of an index: false if it was not. */
+static bool fail_by_index(struct run *run, int err)
+{
+    const char *why = err == ERR_EXISTS   ? "Another row has the same values in the unique index"
+                      : err == ERR_LIMIT  ? "The row's values are too long for the index"
+                      : err == ERR_PARAMS ? "The row's values are not of the types of the index"
+                                          : NULL;
+    if (!why || !run->op.ret_index)
+        return false;
+    tool_fail(run->call,
+              arena_printf(&run->call->arena,
+                           "%s" STR_FMT " of " STR_FMT "." STR_FMT ". Nothing was changed.", why,
+                           STR_ARG(index_text(run)), STR_ARG(run->table->database),
+                           STR_ARG(run->table->name)));
+    return true;
+}
+
 static void created(struct store_write *write, int err)
 {
     struct run *run = (struct run *)write;
+    if (err < 0 && fail_by_index(run, err))
+        return;
     if (err == ERR_STALE)
         run_again(run);
     else if (err == ERR_EXISTS)
@@ -78,6 +142,8 @@ static int start_update(struct run *run);
 static void updated(struct store_write *write, int err)
 {
     struct run *run = (struct run *)write;
+    if (err < 0 && fail_by_index(run, err))
+        return;
     if (err == ERR_STALE) {
         run_again(run);
         return;
