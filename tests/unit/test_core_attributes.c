@@ -268,6 +268,38 @@ static void either_changes_or_a_row(void **state)
               "{\"structuredContent\":{\"title\":\"First\",\"-\":[\"year\"]}}");
 }
 
+/* A row is not there in part: a create that fails leaves none. */
+static void every_failing_allocation_is_answered(void **state)
+{
+    static const char *const cases[][2] = {
+        {"create_member", "{\"id\":\"a\",\"name\":\"Ann\"}"}, /* is there */
+        {"create_member", "{\"id\":\"b\",\"name\":\"Bob\",\"token\":\"t\"}"},
+        {"update_member", "{\"id\":\"a\",\"row\":{\"name\":\"A\"}}"},
+        {"update_member", "{\"id\":\"a\",\"changes\":{\"level\":3}}"},
+        {"get_member", "{\"id\":\"a\"}"},
+        {"search_member", "{\"select\":[\"id\",\"rev\"]}"},
+    };
+    unsigned n_failed = 0;
+    call_tool(*state, "create_member", "{\"id\":\"a\",\"name\":\"Ann\"}", "{}");
+    for (size_t i = 0; i < N(cases); i++) {
+        char body[512];
+        int status = 500;
+        snprintf(body, sizeof body,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                 "\"%s\",\"arguments\":%s}}",
+                 cases[i][0], cases[i][1]);
+        for (size_t limit = 1; status == 500; limit += 16) {
+            bench.arena_limit = limit;
+            bench_send(*state, str_of(body));
+            status = bench.status;
+            n_failed += status == 500;
+        }
+        bench.arena_limit = 0;
+        assert_int_equal(status, 200);
+    }
+    assert_true(n_failed > 100);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -279,6 +311,7 @@ int main(void)
         MEMBER_TEST(lists_and_schemas_do_not_name_what_is_hidden),
         MEMBER_TEST(filters_answer_as_if_it_did_not_exist),
         MEMBER_TEST(columns_that_may_be_null_are_searched_for_it),
+        MEMBER_TEST(every_failing_allocation_is_answered),
         SHOP_TEST(a_whole_row_takes_the_place_of_the_old_one),
         SHOP_TEST(a_whole_row_is_put_only_over_the_version_that_is_named),
         SHOP_TEST(either_changes_or_a_row),
