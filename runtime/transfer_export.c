@@ -66,15 +66,20 @@ static int put_value(struct export *ex, const struct tape_node *value)
     return nested ? put_cell(ex, buf_str(&ex->text)) : put(ex, buf_str(&ex->text));
 }
 
+/* The header without a row. A version is never stored, so it has no column. */
 static int put_csv_row(struct export *ex, const struct tape_node *row)
 {
     const struct table *table = ex->table;
+    bool first = true;
     int err = 0;
     for (uint32_t i = 0; err == 0 && i < table->n_attributes; i++) {
-        err = i ? put(ex, STR(",")) : 0;
+        const struct table_attribute *a = &table->attributes[i];
+        if (a->role == ROLE_VERSION)
+            continue;
+        err = first ? 0 : put(ex, STR(","));
+        first = false;
         if (err == 0)
-            err = row ? put_value(ex, tape_get(row, table->attributes[i].name))
-                      : put_cell(ex, table->attributes[i].name);
+            err = row ? put_value(ex, tape_get(row, a->name)) : put_cell(ex, a->name);
     }
     return err ? err : put(ex, STR("\n"));
 }

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "core/row_prepare.h"
 #include "wire/json_write.h"
 
 #include <errno.h>
@@ -289,9 +290,7 @@ static int take_record(struct import *im, struct record *record)
         told = tell_names(im, record);
         return told ? told : ERR_SYNTAX;
     }
-    err = table_check_row(table, record->row, &faults);
-    if (err == 0)
-        err = table_row_key(table, record->row, &im->arena, &key, &faults);
+    err = table_prepare_row(table, record->row, &im->arena, &record->row, &key, &faults);
     if (err == ERR_PARAMS || err == ERR_LIMIT) {
         told = tell_misfit(im, record, &faults);
         return told ? told : ERR_SYNTAX;
