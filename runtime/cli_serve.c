@@ -10,6 +10,7 @@
 #include "base/log_ring.h"
 #include "cli.h"
 #include "net/server.h"
+#include "transfer_jobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct server {
     struct config config;
     struct arena arena;
     struct store_config store_config;
+    struct core_transfer transfer;
     struct core_config core_config;
     struct store *store; /* of this process */
 };
@@ -169,6 +171,8 @@ static int server_init(struct server *server, const struct cli_args *args)
         .mode = server->config.mode,
     };
     fill_core_config(&server->config, &server->core_config);
+    server->transfer = transfer_jobs(server->config.data_dir);
+    server->core_config.transfer = &server->transfer;
     return 0;
 }
 

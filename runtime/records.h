@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define RECORD_TEXT_BYTES_MAX (8u << 20) /* of one record as text */
-#define RECORD_CELLS_MAX     1024       /* of a CSV line */
+#define RECORD_CELLS_MAX      1024       /* of a CSV line */
 
 enum record_format { RECORDS_JSON, RECORDS_NDJSON, RECORDS_CSV };
 

@@ -8,6 +8,7 @@
 #include "core/store.h"
 
 struct core;
+struct core_transfer;
 
 /* Names in which * stands for any characters. */
 struct name_globs {
@@ -30,6 +31,7 @@ struct core_config {
     int32_t pid;
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
+    const struct core_transfer *transfer;                /* core/file_transfer.h; NULL: no files */
 };
 
 /* The store and the loop must outlive the core. */

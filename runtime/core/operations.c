@@ -69,8 +69,17 @@ static const struct operation operations[] = {
      operation_drop_index},
     {"drop_table", "Drop a table", "Removes a table with all its rows, for good.", TABLE_SCHEMA,
      TABLE_SCHEMA, false, true, false, operation_drop_table},
+    {"export_table", "Export a table",
+     "Writes all rows of a table, as of one moment, to a file in the folder exports of the data "
+     "directory; its name tells the format. A file of that name is replaced." BY_JOB,
+     TABLE_WITH("name", FILE_NAME_SCHEMA), JOB_STARTED, false, false, true, operation_export_table},
     {"get_job", "Get a job", "How far a job is, and what became of it.", JOB_ID, JOB_SCHEMA, true,
      false, true, operation_get_job},
+    {"import_table", "Import into a table",
+     "Puts the records of a file in the folder imports of the data directory into a table: all of "
+     "them or, if one is bad, none. With skip_bad bad ones go to NAME.rejects instead. With "
+     "replace rows whose primary key exists are overwritten." BY_JOB,
+     IMPORT_SCHEMA, JOB_STARTED, false, true, false, operation_import_table},
     {"list_jobs", "List jobs", "The newest jobs of all workers, newest first.", JOB_LIST_INPUT,
      JOB_LIST_OUTPUT, true, false, true, operation_list_jobs},
     {"list_sessions", "List sessions", "The sessions of clients, oldest first.",

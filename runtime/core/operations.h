@@ -49,6 +49,10 @@ int operation_cancel_job(struct call *call, const struct tape_node *args, struct
 int operation_list_sessions(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_close_session(struct call *call, const struct tape_node *args, struct buf *out);
 
+/* operations_transfer.c */
+int operation_export_table(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_import_table(struct call *call, const struct tape_node *args, struct buf *out);
+
 /* operations_show.c */
 int operation_describe_all(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_describe_table(struct call *call, const struct tape_node *args, struct buf *out);

@@ -2,6 +2,7 @@
 #ifndef TENON_CORE_OPERATIONS_SCHEMAS_H
 #define TENON_CORE_OPERATIONS_SCHEMAS_H
 
+#include "core/file_transfer.h"
 #include "core/job_record.h"
 
 #define CLOSED "\"additionalProperties\":false}"
@@ -25,6 +26,14 @@
     "\"on\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,\"description\":" \
     "\"Attributes, the first goes first; - before one: descending.\"},\"unique\":{\"type\":"     \
     "\"boolean\"}},\"required\":[\"on\"]," CLOSED
+
+#define FILE_NAME_SCHEMA                                                          \
+    "{\"type\":\"string\",\"maxLength\":128,\"pattern\":\"" TRANSFER_NAME_PATTERN \
+    "\",\"description\":\"Such as cities.ndjson: json, ndjson or csv.\"}"
+#define IMPORT_SCHEMA                                                                 \
+    "{\"type\":\"object\",\"properties\":{" TABLE_NAMES ",\"name\":" FILE_NAME_SCHEMA \
+    ",\"replace\":{\"type\":\"boolean\"},\"skip_bad\":{\"type\":\"boolean\"}},"       \
+    "\"required\":[\"database\",\"table\",\"name\"]," CLOSED
 
 #define JOB_STARTED                                                                     \
     "{\"type\":\"object\",\"properties\":{\"job\":{\"type\":\"string\"}},\"required\":" \

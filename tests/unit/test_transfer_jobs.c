@@ -1,0 +1,264 @@
+/* tests/unit/test_transfer_jobs.c - export_table and import_table over the wire, with a data
+ * directory: what comes of them, and that no name leads out of it. */
+#include "core/operations.h"
+#include "tests/unit/ask.h"
+#include "transfer_jobs.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CITY                                                                      \
+    "{\"primaryKey\":\"code\",\"indexes\":[{\"name\":\"once\",\"on\":[\"name\"]," \
+    "\"unique\":true}],\"schema\":{\"type\":\"object\",\"properties\":{\"code\":" \
+    "{\"type\":\"string\"},\"name\":{\"type\":\"string\"},\"people\":{\"type\":"  \
+    "\"integer\"}}}}"
+#define GEO "\"database\":\"geo\",\"table\":\"city\""
+
+static const struct str everything[] = {STR_INIT("*")};
+static char dir[64], job_id[64];
+static struct core_transfer port;
+
+static int open_all(void **state)
+{
+    struct core_config config = bench_config;
+    strcpy(dir, "/tmp/tenon-jobs-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    port = transfer_jobs(dir);
+    config.operations_allow = (struct name_globs){everything, 1};
+    config.transfer = &port;
+    bench_open(&bench, &config);
+    bench.profile = PROFILE_OPERATIONS;
+    bench_connect(&bench, "2025-06-18");
+    *state = &bench;
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    char command[128];
+    bench_close(*state);
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
+    return 0;
+}
+
+static void operate(struct bench *b, const char *name, const char *args, const char *pattern)
+{
+    char params[4096];
+    snprintf(params, sizeof params, "{\"name\":\"%s\",\"arguments\":{%s}}", name, args);
+    ask_method(b, "tools/call", params, pattern);
+}
+
+static void make_city(struct bench *b)
+{
+    operate(b, "create_table", GEO ",\"definition\":" CITY, "{\"structuredContent\":{" GEO "}}");
+}
+
+/* Runs the job to its end, which must fit. */
+static void run(struct bench *b, const char *name, const char *args, const char *outcome)
+{
+    char text[1024], wanted[2048];
+    snprintf(text, sizeof text, GEO ",%s", args);
+    operate(b, name, text, "{\"structuredContent\":{\"job\":\"*\"},\"-\":[\"isError\"]}");
+    const char *at = strstr(b->body.p, "\"job\":\"");
+    assert_non_null(at);
+    snprintf(job_id, sizeof job_id, "%.28s", at + strlen("\"job\":\""));
+    while (loop_turn(&b->loop, 0))
+        ;
+    snprintf(text, sizeof text, "\"id\":\"%s\"", job_id);
+    snprintf(wanted, sizeof wanted, "{\"structuredContent\":%s}", outcome);
+    operate(b, "get_job", text, wanted);
+}
+
+static void put_file(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/imports", dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/imports/%s", dir, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_file(const char *name, const char *wanted)
+{
+    char path[256], text[1024] = "";
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_string_equal(text, wanted);
+}
+
+static void a_table_goes_out_and_in(void **state)
+{
+    struct bench *b = *state;
+    make_city(b);
+    put_file("two.ndjson", "{\"code\":\"a\",\"name\":\"A\"}\n{\"code\":\"b\",\"people\":7}\n");
+    run(b, "import_table", "\"name\":\"two.ndjson\"",
+        "{\"kind\":\"import_table\",\"state\":\"done\",\"result\":{\"name\":\"two.ndjson\","
+        "\"rows\":2,\"bad\":0,\"-\":[\"rejects\"]}}");
+    run(b, "export_table", "\"name\":\"out.csv\"",
+        "{\"state\":\"done\",\"result\":{\"name\":\"out.csv\",\"rows\":2}}");
+    assert_file("exports/out.csv", "\"code\",\"name\",\"people\"\n\"a\",\"A\",\n\"b\",,7\n");
+    run(b, "export_table", "\"name\":\"out.csv\"", "{\"state\":\"done\"}"); /* is replaced */
+    run(b, "export_table", "\"name\":\"out.json\"", "{\"state\":\"done\"}");
+    assert_file("exports/out.json",
+                "[\n{\"code\":\"a\",\"name\":\"A\"},\n{\"code\":\"b\",\"people\":7}\n]\n");
+}
+
+static void a_bad_record_stops_the_job_and_is_told(void **state)
+{
+    struct bench *b = *state;
+    make_city(b);
+    put_file("bad.ndjson", "{\"code\":\"a\"}\n{\"code\":\"b\",\"people\":\"x\"}\n{\"code\":3}\n");
+    run(b, "import_table", "\"name\":\"bad.ndjson\"",
+        "{\"state\":\"failed\",\"error\":\"bad.ndjson: it has bad records; nothing was imported\","
+        "\"details\":{\"bad\":2,\"kept\":0,\"first\":[{\"line\":2,\"pointer\":\"/people\","
+        "\"keyword\":\"type\",\"expected\":\"integer\",\"reason\":\"*\",\"record\":\"*\"},"
+        "{\"line\":3,\"pointer\":\"/code\"}]}}");
+    operate(b, "describe_table", GEO, "{\"structuredContent\":{\"rows\":0}}");
+}
+
+static void skip_bad_writes_rejects(void **state)
+{
+    struct bench *b = *state;
+    make_city(b);
+    put_file("some.ndjson",
+             "{\"code\":\"a\",\"name\":\"A\"}\n{\"code\":3}\n{\"code\":\"b\",\"name\":\"A\"}\n");
+    run(b, "import_table", "\"name\":\"some.ndjson\",\"skip_bad\":true",
+        "{\"state\":\"done\",\"result\":{\"rows\":1,\"bad\":2,\"rejects\":\"some.ndjson.rejects\"}"
+        "}");
+    assert_file("imports/some.ndjson.rejects",
+                "{\"line\":2,\"pointer\":\"/code\",\"keyword\":\"type\",\"expected\":\"string\","
+                "\"reason\":\"/code: type, expected string\",\"record\":{\"code\":3}}\n"
+                "{\"line\":3,\"pointer\":\"/name\",\"keyword\":\"unique\",\"expected\":\"a value "
+                "that no other row has\",\"reason\":\"another row has the same name (unique index "
+                "once)\",\"record\":{\"code\":\"b\",\"name\":\"A\"}}\n");
+}
+
+static void replace_overwrites(void **state)
+{
+    struct bench *b = *state;
+    make_city(b);
+    put_file("one.json", "[{\"code\":\"a\",\"people\":1}]");
+    run(b, "import_table", "\"name\":\"one.json\"", "{\"state\":\"done\"}");
+    run(b, "import_table", "\"name\":\"one.json\"",
+        "{\"state\":\"failed\",\"details\":{\"first\":[{\"line\":1,\"keyword\":\"exists\"}]}}");
+    run(b, "import_table", "\"name\":\"one.json\",\"replace\":true", "{\"state\":\"done\"}");
+}
+
+/* By the schema of the arguments. */
+static void refuse(struct bench *b, const char *name, const char *args)
+{
+    char body[1024];
+    snprintf(body, sizeof body,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+             "\"arguments\":{%s}}}",
+             name, args);
+    ask(b, 200, body,
+        "{\"error\":{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":\"/params/arguments/"
+        "name\"}]}}}");
+}
+
+static void no_name_leads_out_of_the_folder(void **state)
+{
+    struct bench *b = *state;
+    static const char *const names[] = {
+        "../two.json", "/etc/x.json", ".x.json", "a/b.json", "a.txt", "", "..", "x.json\\n"};
+    char args[256], path[128];
+    struct stat st;
+    make_city(b);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(args, sizeof args, GEO ",\"name\":\"%s\"", names[i]);
+        refuse(b, "import_table", args);
+        refuse(b, "export_table", args);
+    }
+    snprintf(path, sizeof path, "%s/exports", dir);
+    assert_int_equal(stat(path, &st), -1);
+}
+
+/* The port does not rely on the schema. */
+static void the_port_checks_names_as_well(void **state)
+{
+    static const char *const names[] = {"../a.json", ".a.json", "", "a b.json", "a\n.json", "x"};
+    struct arena arena;
+    (void)state;
+    arena_init(&arena, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct file_transfer t = {.name = str_of(names[i]), .arena = &arena};
+        assert_int_equal(port.import_file(port.ctx, &t), ERR_PARAMS);
+        assert_int_equal(port.export_file(port.ctx, &t), ERR_PARAMS);
+        assert_true(t.why.n > 0);
+    }
+    arena_done(&arena);
+}
+
+static void links_and_pipes_are_not_followed(void **state)
+{
+    struct bench *b = *state;
+    char path[128], other[128];
+    make_city(b);
+    put_file("real.ndjson", "{\"code\":\"a\"}\n");
+    snprintf(path, sizeof path, "%s/imports/link.ndjson", dir);
+    assert_int_equal(symlink("real.ndjson", path), 0);
+    snprintf(path, sizeof path, "%s/imports/pipe.ndjson", dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof path, "%s/imports/folder.ndjson", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    run(b, "import_table", "\"name\":\"link.ndjson\"",
+        "{\"state\":\"failed\",\"error\":\"link.ndjson: not a regular file\"}");
+    run(b, "import_table", "\"name\":\"pipe.ndjson\"",
+        "{\"state\":\"failed\",\"error\":\"pipe.ndjson: not a regular file\"}");
+    run(b, "import_table", "\"name\":\"folder.ndjson\"",
+        "{\"state\":\"failed\",\"error\":\"folder.ndjson: not a regular file\"}");
+    run(b, "import_table", "\"name\":\"none.ndjson\"",
+        "{\"state\":\"failed\",\"error\":\"none.ndjson: No such file or directory\"}");
+    snprintf(path, sizeof path, "%s/exports", dir);
+    snprintf(other, sizeof other, "%s/imports", dir);
+    assert_int_equal(symlink(other, path), 0);
+    run(b, "export_table", "\"name\":\"real.ndjson\"", "{\"state\":\"failed\"}");
+    assert_file("imports/real.ndjson", "{\"code\":\"a\"}\n");
+}
+
+static void without_files_it_says_so(void **state)
+{
+    struct bench *b = *state;
+    make_city(b);
+    operate(b, "export_table", "\"database\":\"geo\",\"table\":\"nope\",\"name\":\"x.json\"",
+            "{\"isError\":true,\"content\":[{\"text\":\"There is no table geo.nope.\"}]}");
+}
+
+static void they_are_not_allowed_unless_the_config_says_so(void **state)
+{
+    struct core_config config = bench_config;
+    (void)state;
+    for (uint32_t i = 0; operation_at(i); i++) {
+        struct str name = str_of(operation_at(i)->name);
+        if (str_eq(name, STR("import_table")) || str_eq(name, STR("export_table")))
+            assert_false(operation_is_allowed(&config, operation_at(i)));
+        if (str_eq(name, STR("import_table")))
+            assert_true(operation_at(i)->destructive && !operation_at(i)->read_only);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        CASE(a_table_goes_out_and_in),
+        CASE(a_bad_record_stops_the_job_and_is_told),
+        CASE(skip_bad_writes_rejects),
+        CASE(replace_overwrites),
+        CASE(no_name_leads_out_of_the_folder),
+        CASE(the_port_checks_names_as_well),
+        CASE(links_and_pipes_are_not_followed),
+        CASE(without_files_it_says_so),
+        CASE(they_are_not_allowed_unless_the_config_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
