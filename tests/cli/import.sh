@@ -173,6 +173,36 @@ says "keys that exist are left out of many batches" 0 "imported 2000 rows into g
 ok "doctor finds nothing" "$TENON" doctor --data d
 is "$(ls | grep -c '\.part$')" 0 "no partial file is left"
 
+# ---- attributes that are filled in, hidden, nullable, or the server's
+cat >notes.json <<'END'
+{"primaryKey": "id", "schema": {"type": "object", "properties": {
+   "id": {"type": "string"}, "text": {"type": "string"}, "kind": {"type": "string"}, "secret": {"type": "string"},
+   "made": {"type": "string"}, "changed": {"type": "integer"}, "version": {"type": "integer"}},
+   "required": ["kind"], "additionalProperties": false},
+ "attributes": {"id": {"default": "uuid"}, "text": {"nullable": true}, "kind": {"default": {"value": "plain"}},
+   "secret": {"hidden": true}, "made": {"role": "createdTime"}, "changed": {"role": "updatedTime"},
+   "version": {"role": "version"}}}
+END
+ok "a table with attributes of all kinds" table create geo.notes notes.json
+printf '%s\n' '{"text": null}' '{"id": "b", "kind": "x", "secret": "s", "made": "2020-01-02T03:04:05.678Z"}' >notes.ndjson
+says "an import fills in what is missing" 0 "imported 2 rows" t import geo.notes notes.ndjson
+t export geo.notes notes.out.ndjson >/dev/null
+is "$(jq -c 'select(.id != "b") | [(.id | length), .text, .kind, (.made | length), .changed > 1700000000000]' notes.out.ndjson)" \
+    '[36,null,"plain",24,true]' "with defaults and times"
+is "$(jq -c 'select(.id == "b") | [.kind, .secret, .made]' notes.out.ndjson)" \
+    '["x","s","2020-01-02T03:04:05.678Z"]' "and takes what is given, of hidden attributes and times as well"
+echo '{"id": "c", "version": 4}' >version.ndjson
+says "a version cannot be imported" 1 "version.ndjson:1: /version: " t import geo.notes version.ndjson
+echo '{"id": "c", "kind": null}' >null.ndjson
+says "null where it is not allowed" 1 "null.ndjson:1: /kind: type" t import geo.notes null.ndjson
+for format in ndjson csv json; do
+    t export geo.notes "notes.out.$format" >/dev/null
+    table create "geo.notes_$format" notes.json >/dev/null
+    says "notes come back from $format" 0 "imported 2 rows" t import "geo.notes_$format" "notes.out.$format"
+    is "$(t export "geo.notes_$format" --format ndjson | jq -Sc 'del(.text)')" \
+        "$(t export geo.notes --format ndjson | jq -Sc 'del(.text)')" "and are the same ($format)"
+done
+
 says "drop without a word" 2 "give --yes" table drop geo.places </dev/null
 has "$(script -qec "$TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"
 ok "drop --yes" table drop --yes geo.places
