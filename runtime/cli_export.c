@@ -67,7 +67,7 @@ static int run(const struct cli_args *args)
     cli_stop_by_signals();
     int status = choose_format(args, &job.format);
     if (status == 0)
-        status = cli_data_open(&data, args, true);
+        status = cli_data_open(&data, args, CLI_READS);
     if (status == 0)
         status = cli_table_get(&data, args, &table);
     if (status == 0)

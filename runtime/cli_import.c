@@ -243,7 +243,7 @@ static int run(const struct cli_args *args)
     if (status == 0)
         status = open_file(&im);
     if (status == 0)
-        status = cli_data_open(&im.data, args, false);
+        status = cli_data_open(&im.data, args, CLI_WRITES);
     if (status == 0)
         status = cli_table_get(&im.data, args, &im.table);
     if (status == 0)

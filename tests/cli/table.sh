@@ -81,4 +81,49 @@ says "create with an index on an unknown attribute names the line" 1 "index.json
 echo '{"primaryKey": "id", "schema": {"type": "object", "properties": {"id": {"type": "integer"}}}, "indexs": []}' >extra.json
 says "alter by a key that is unknown" 1 "extra.json:1: /indexs: " table alter geo.places extra.json
 unchanged "definitions that are none"
+
+# ---- attributes
+cat >notes.json <<'END'
+{"primaryKey": "id",
+ "attributes": {"secret": {"hidden": true}, "made": {"role": "createdTime"},
+                "kind": {"default": {"value": "note"}}, "text": {"nullable": true}},
+ "schema": {"type": "object", "properties": {"id": {"type": "integer"}, "secret": {"type": "string"},
+   "made": {"type": "string"}, "kind": {"type": "string"}, "text": {"type": "string"}}}}
+END
+ok "create with attributes" table create geo.notes notes.json
+is "$(table describe --definition geo.notes | jq -S .)" "$(jq -S . notes.json)" "describe has them, hidden ones too"
+table describe --definition geo.notes >notes2.json
+says "alter by what was described, with attributes" 0 "altered geo.notes" table alter geo.notes notes2.json
+sed "s/nullable/nulable/" notes.json >bad.json
+says "an unknown property of an attribute names the line" 1 "bad.json:3: /attributes/text/nulable: " table alter geo.notes bad.json
+sed "s/createdTime/madeTime/" notes.json >bad.json
+says "an unknown role names the line" 1 "bad.json:2: /attributes/made/role: " table create geo.bad bad.json
+sed "s/\"secret\": {\"hidden/\"nobody\": {\"hidden/" notes.json >bad.json
+says "an attribute that the schema lacks names the line" 1 "bad.json:2: /attributes/nobody" table create geo.bad bad.json
+
+# ---- many rows: progress, Ctrl-C, kill -9
+"$TENON" table create --data d geo.many places.json >/dev/null
+seq 200000 | sed 's/.*/{"id": &, "name": "n&", "height": &}/' >many.ndjson
+"$TENON" import --data d geo.many many.ndjson >/dev/null 2>&1
+before=$(table describe geo.many)
+on_terminal() { # alter geo.many on a terminal, up to its first line of progress; $pid
+    mkfifo keys.$1
+    env --default-signal=INT script -qefc "$TENON table alter geo.many wider.json --data d" "screen.$1" <"keys.$1" >/dev/null 2>&1 &
+    pid=$!
+    exec 8>"keys.$1"
+    until_true 20 grep -qE '[0-9]+ of 200000 rows' "screen.$1"
+}
+ok "alter: progress on a terminal" on_terminal stop
+printf '\003' >&8
+wait "$pid"
+is "$?" 1 "alter, Ctrl-C: status"
+has "$(cat screen.stop)" "it was cancelled, and nothing was changed" "alter, Ctrl-C: message"
+is "$(table describe geo.many)" "$before" "alter, Ctrl-C: nothing was changed"
+ok "alter, to be killed" on_terminal kill
+kill -9 "$(pgrep -P "$pid" -f "table alter")"
+wait "$pid"
+exec 8>&-
+is "$(table describe geo.many)" "$before" "alter, kill -9: nothing was changed"
+has "$("$TENON" doctor --data d)" "all of it agrees" "alter, kill -9: doctor finds nothing"
+says "and it may be altered" 0 "altered geo.many" table alter geo.many wider.json
 plan
