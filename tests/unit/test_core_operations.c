@@ -154,12 +154,9 @@ static void what_is_denied_is_neither_listed_nor_known(void **state)
 static const char *args_of(const char *name)
 {
     static const char *const args[][2] = {
-        {"describe_all", "{}"},
-        {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
-        {"list_jobs", "{}"},
-        {"list_sessions", "{}"},
-        {"read_log", "{}"},
-        {"system_information", "{}"},
+        {"describe_all", "{}"}, {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
+        {"list_jobs", "{}"},    {"list_sessions", "{}"},
+        {"read_log", "{}"},     {"system_information", "{}"},
     };
     for (size_t i = 0; i < sizeof args / sizeof *args; i++)
         if (strcmp(name, args[i][0]) == 0)
