@@ -69,6 +69,24 @@ static const struct operation operations[] = {
      operation_drop_index},
     {"drop_table", "Drop a table", "Removes a table with all its rows, for good.", TABLE_SCHEMA,
      TABLE_SCHEMA, false, true, false, operation_drop_table},
+    {"explain_search", "Explain a search",
+     "How a search would find its rows: by which index or by a scan of all, in which ranges, "
+     "whether "
+     "rows are tested and sorted besides, and which index would help.",
+     "{\"type\":\"object\",\"properties\":{\"database\":" TEXT ",\"table\":" TEXT
+     ",\"where\":{\"type\":[\"string\",\"object\"],\"description\":\"As of the search tool: a "
+     "filter, or "
+     "an object of attributes with the values they must have.\"},\"order_by\":{\"type\":\"array\","
+     "\"items\":" TEXT ",\"description\":\"Attributes; with - before the name the greatest come "
+     "first.\"}},\"required\":[\"database\",\"table\"],\"additionalProperties\":false}",
+     "{\"type\":\"object\",\"properties\":{\"access\":{\"enum\":[\"nothing\",\"scan\",\"primary\","
+     "\"index\"]},\"index\":" TEXT ",\"rangeCount\":" COUNT
+     ",\"ranges\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"unique\":" FLAG
+     ",\"descending\":" FLAG ",\"test\":" FLAG ",\"ordered\":" FLAG
+     ",\"order\":{\"type\":\"array\",\"items\":" TEXT "},\"advice\":" TEXT
+     "},\"required\":[\"access\",\"rangeCount\",\"ranges\",\"unique\",\"descending\",\"test\","
+     "\"ordered\",\"order\"],\"additionalProperties\":false}",
+     true, false, true, operation_explain_search},
     {"export_table", "Export a table",
      "Writes all rows of a table, as of one moment, to a file in the folder exports of the data "
      "directory; its name tells the format. A file of that name is replaced." BY_JOB,

@@ -56,6 +56,7 @@ int operation_import_table(struct call *call, const struct tape_node *args, stru
 /* operations_show.c */
 int operation_describe_all(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_describe_table(struct call *call, const struct tape_node *args, struct buf *out);
+int operation_explain_search(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_read_log(struct call *call, const struct tape_node *args, struct buf *out);
 int operation_system_information(struct call *call, const struct tape_node *args, struct buf *out);
 

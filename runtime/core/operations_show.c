@@ -8,6 +8,8 @@
 #include "core/manage.h"
 #include "core/operations.h"
 #include "core/revision.h"
+#include "core/table_query.h"
+#include "core/table_run.h"
 #include "wire/json_write.h"
 
 #include <unistd.h>
@@ -118,6 +120,24 @@ int operation_describe_table(struct call *call, const struct tape_node *args, st
     store_view_close(view);
     add_building(&t, out);
     return err < 0 ? err : add_definition(&t, out);
+}
+
+/* ---- Searches ------------------------------------------------------------------------------- */
+
+int operation_explain_search(struct call *call, const struct tape_node *args, struct buf *out)
+{
+    const struct table *t =
+        catalog_find_table(call->catalog, tape_str(tape_get(args, STR("database"))),
+                           tape_str(tape_get(args, STR("table"))));
+    struct str why = STR_NONE;
+    if (!t)
+        return ERR_ABSENT;
+    int err = table_query_explain(t, tape_get(args, STR("where")), tape_get(args, STR("order_by")),
+                                  &call->arena, out, &why);
+    if (err != ERR_PARAMS || !why.p)
+        return err;
+    tool_fail(call, why);
+    return CALL_LATER;
 }
 
 /* ---- The log -------------------------------------------------------------------------------- */

@@ -62,7 +62,8 @@ static void operations_are_listed_and_called(void **state)
 {
     ask_method(*state, "tools/list", "",
                "{\"tools\":[{\"name\":\"describe_all\",\"annotations\":{\"readOnlyHint\":true}},"
-               "{\"name\":\"describe_table\"},{\"name\":\"get_job\"},{\"name\":\"list_jobs\"},"
+               "{\"name\":\"describe_table\"},{\"name\":\"explain_search\"},"
+               "{\"name\":\"get_job\"},{\"name\":\"list_jobs\"},"
                "{\"name\":\"list_sessions\"},{\"name\":\"read_log\"},"
                "{\"name\":\"system_information\"}]}");
     ask_method(*state, "tools/call", "{\"name\":\"describe_all\"}",
@@ -117,6 +118,34 @@ static void a_table_is_described_with_its_indexes(void **state)
                "\"note\",\"title\":\"Notes\",\"indexes\":2,\"rows\":0}]}}");
 }
 
+static void a_search_is_explained_with_its_index_and_an_advice(void **state)
+{
+    bench_table(&bench, "geo", "city",
+                "{\"primaryKey\":\"id\",\"indexes\":[{\"on\":[\"region\",\"-population\"]}],"
+                "\"schema\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"integer\"},"
+                "\"region\":{\"type\":\"string\"},\"population\":{\"type\":\"integer\"},\"mayor\":{"
+                "\"type\":\"string\"}}}}");
+#define EXPLAIN(rest)                                                                              \
+    "{\"name\":\"explain_search\",\"arguments\":{\"database\":\"geo\",\"table\":\"city\"" rest "}" \
+    "}"
+    ask_method(*state, "tools/call",
+               EXPLAIN(",\"where\":\"region = 'north'\",\"order_by\":[\"-population\"]"),
+               "{\"structuredContent\":{\"access\":\"index\",\"index\":\"by_region_population\","
+               "\"rangeCount\":1,\"ranges\":[{\"equal\":{\"region\":\"north\"}}],\"ordered\":true,"
+               "\"order\":[\"-population\",\"id\"],\"-\":[\"advice\"]}}");
+    ask_method(*state, "tools/call", EXPLAIN(",\"where\":{\"mayor\":\"Ann\"}"),
+               "{\"structuredContent\":{\"access\":\"scan\",\"test\":true,\"advice\":\"mayor\","
+               "\"-\":[\"index\"]}}");
+    ask_method(*state, "tools/call", EXPLAIN(",\"where\":\"id between 1 and 5\""),
+               "{\"structuredContent\":{\"access\":\"primary\"}}");
+    ask_method(*state, "tools/call", EXPLAIN(",\"where\":\"nobody = 1\""), "{\"isError\":true}");
+    ask_method(*state, "tools/call", EXPLAIN(",\"order_by\":[\"nobody\"]"), "{\"isError\":true}");
+    ask_method(*state, "tools/call", EXPLAIN(",\"where\":1"), "!{\"code\":-32602}");
+    ask_method(*state, "tools/call",
+               "{\"name\":\"explain_search\",\"arguments\":{\"database\":\"geo\",\"table\":\"x\"}}",
+               "{\"isError\":true}");
+}
+
 static void the_system_tells_of_itself_without_paths(void **state)
 {
     static const char create[] = "{\"name\":\"create_book\",\"arguments\":{\"id\":%d}}";
@@ -154,9 +183,13 @@ static void what_is_denied_is_neither_listed_nor_known(void **state)
 static const char *args_of(const char *name)
 {
     static const char *const args[][2] = {
-        {"describe_all", "{}"}, {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
-        {"list_jobs", "{}"},    {"list_sessions", "{}"},
-        {"read_log", "{}"},     {"system_information", "{}"},
+        {"describe_all", "{}"},
+        {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
+        {"explain_search", "{\"database\":\"shop\",\"table\":\"book\"}"},
+        {"list_jobs", "{}"},
+        {"list_sessions", "{}"},
+        {"read_log", "{}"},
+        {"system_information", "{}"},
     };
     for (size_t i = 0; i < sizeof args / sizeof *args; i++)
         if (strcmp(name, args[i][0]) == 0)
@@ -206,6 +239,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_operation_is_no_tool_of_the_application, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_table_is_described_with_its_indexes, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_search_is_explained_with_its_index_and_an_advice, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(the_system_tells_of_itself_without_paths, setup, teardown),
         cmocka_unit_test(what_is_denied_is_neither_listed_nor_known),
         cmocka_unit_test_setup_teardown(every_result_fits_its_output_schema, setup, teardown),
