@@ -69,11 +69,11 @@ export const operationSteps = [
   { tool: 'describe_table', says: 'with an index', args: () => languages },
   { tool: 'drop_index', args: () => ({ ...languages, index: 'by_scope' }) },
   { tool: 'cancel_job', run: cancelOne },
-  { tool: 'export_table', args: ({ revision }) => ({ ...languages, file: `languages-${revision}.ndjson` }) },
+  { tool: 'export_table', args: ({ revision }) => ({ ...languages, name: `languages-${revision}.ndjson` }) },
   job('export_table'),
   { tool: 'import_table', args: ({ moveExport, revision }) => {
     moveExport(`languages-${revision}.ndjson`);
-    return { ...languages, file: `languages-${revision}.ndjson`, replace: true };
+    return { ...languages, name: `languages-${revision}.ndjson`, replace: true };
   } },
   job('import_table'),
   { tool: 'list_jobs', args: () => ({}) },
