@@ -45,7 +45,7 @@ const orders = {
         { type: 'null' }] },
       extra: { type: 'object', patternProperties: { '^x_': { type: 'integer' } }, additionalProperties: false,
         propertyNames: { maxLength: 8 }, maxProperties: 3 },
-      anything: {},
+      anything: true, never: false,
     },
     dependentRequired: { express: ['address'] },
     if: { properties: { state: { const: 'paid' } } },
