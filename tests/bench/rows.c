@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 const char rows_definition[] =
-    "{\"title\":\"Items\",\"primaryKey\":\"id\",\"indexed\":[\"grp\",\"score\",\"created\"],"
+    "{\"title\":\"Items\",\"primaryKey\":\"id\",\"indexed\":[\"grp\",\"score\"],"
     "\"schema\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
     "\"id\":{\"type\":\"integer\",\"minimum\":1},"
     "\"grp\":{\"type\":\"integer\",\"minimum\":0},"
