@@ -6,9 +6,11 @@
  * `anon`, looked at every 2 ms. The exit status is the command's.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,7 +55,8 @@ int main(int argc, char **argv)
     double start = now_s();
     pid_t pid = fork();
     if (pid == 0) {
-        dup2(2, 1); /* what the command says is not what we say */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with us */
+        dup2(2, 1);                       /* what the command says is not what we say */
         execvp(argv[1], argv + 1);
         perror(argv[1]);
         _exit(127);
