@@ -1,7 +1,7 @@
 // conformance/operations.mjs - what the operations are called with, in this order.
 //
 // A step: `tool`, `args(context)`; `says` what is special in it; `until(value)`: asked again until it
-// holds, for jobs, `of` the operation that started them. Or `run(context)` for what takes more than one call. context holds the last value of
+// holds, for jobs. Or `run(context)` for what takes more than one call. context holds the last value of
 // each tool under its name, and of the session `results`, `revision` and `connect` (to make another).
 
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ const wider = { ...definition, description: 'Things', indexes: undefined,
   schema: { ...definition.schema, properties: { ...definition.schema.properties, weight: { type: 'number' } } } };
 
 // The job that `tool` has just started, until it is over.
-const job = (tool) => ({ tool: 'get_job', of: tool, says: `of ${tool}`, args: (context) => ({ id: context[tool].job }),
+const job = (tool) => ({ tool: 'get_job', says: `of ${tool}`, args: (context) => ({ id: context[tool].job }),
   until: ({ state, error }) => {
     assert.ok(!['failed', 'cancelled'].includes(state), error);
     return state === 'done';

@@ -33,7 +33,7 @@ ok "no version is stored" eval '! grep -q rev out.ndjson'
 
 echo '{"id": "b", "name": "Bob", "secret": "s", "nick": null, "made": "1999-01-01T00:00:00Z", "changed": 5}' >bob.ndjson
 says "import of what has all" 0 "imported 1 rows" t import shop.members bob.ndjson
-is "$(t export shop.members | grep Bob)" \
+is "$(t export shop.members --format ndjson | grep Bob)" \
     '{"id":"b","name":"Bob","secret":"s","nick":null,"made":"1999-01-01T00:00:00Z","changed":5}' \
     "what is given is kept"
 echo '{"id": "c", "name": "Cid", "rev": 7}' >cid.ndjson
