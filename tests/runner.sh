@@ -46,4 +46,7 @@ is "$(TENON_NO_SKIP=1 "$top/tests/run" log ./skipping ./barred | tail -1)" \
 slowest=$(TENON_TEST_TIMEOUT=9 "$top/tests/run" log ./good{,,,,,,,,,,} ./asan_slow | grep -A10 "^the ten slowest")
 is "$(wc -l <<<"$slowest")" 11 "runner: the ten slowest are told"
 has "$(sed -n 2p <<<"$slowest")" ./asan_slow "runner: the slowest first"
+ending=$(TENON_TEST_TIMEOUT=9 "$top/tests/run" log ./bad ./silent ./good{,,,,,,,,,,} | sed -n '/^the failures:/,$p')
+has "$ending" "./bad: not ok 2 - b" "runner: the failures once more at the end"
+has "$ending" "./silent: not ok - exit 0" "runner: of programs too"
 plan
