@@ -102,6 +102,27 @@
 #define LOG_LINE_BYTES 1024 /* of a line of the log */
 #define LOG_RING_LINES 512  /* that read_log can go back */
 
+/* Streams. Frames beyond the first of these two are forgotten, oldest first; the last stays. */
+#define STREAM_FRAMES         100
+#define STREAM_BYTES          (1u << 20)
+#define STREAM_KEEP_MS        (10ll * 60 * 1000) /* after the last change of one that ended */
+#define STREAM_NUMBERS        1000               /* reserved at a time */
+#define STREAM_RELEASE_MS     1000               /* for the old reader to say that it stopped */
+#define STREAMS_LISTENING_MAX 4                  /* GET streams of a session; the next is refused */
+#define STREAMS_SESSION_MAX   100 /* kept of a session, the oldest ended ones are forgotten */
+#define STREAM_UNSENT_BYTES   (256u << 10) /* in a connection; then frames wait in the store */
+#define STREAM_HEARTBEAT_MS   15000
+#define FRAME_BYTES_MAX       (9u << 20) /* of one message */
+#define PUSHES_WAITING_MAX    200        /* of a session without a stream; the oldest go */
+#define MAIL_KEEP_MS          60000
+#define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
+#define ASK_TIMEOUT_MS        30000      /* for a client's answer */
+#define ASK_TIMEOUT_MAX_MS    (60ll * 60 * 1000)
+#define PENDING_MAX           100 /* requests to one client that wait for answers */
+#define PROGRESS_PER_S        100 /* of a call; the newest is sent */
+#define LIVE_LOGS             100 /* log messages of a call that wait to be sent */
+#define LIVE_LOG_BYTES        (256u << 10)
+
 #define HANDLER_THREADS_MAX 256
 #define HANDLER_QUEUE_MAX   1000
 #define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */

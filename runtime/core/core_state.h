@@ -4,6 +4,11 @@
 
 #include "core/core.h"
 #include "core/jobs.h"
+#include "core/live.h"
+#include "core/log_messages.h"
+#include "core/push.h"
+#include "core/running.h"
+#include "core/stream.h"
 #include "core/resource_uri.h"
 #include "core/scans.h"
 #include "core/session.h"
@@ -29,6 +34,9 @@ struct core {
     struct scans scans;
     struct jobs jobs;
     struct batches batches;
+    struct running running;
+    struct pendings pendings;
+    struct streams *streams;
 
     struct session *stdio_session; /* in the arena */
 };

@@ -234,7 +234,8 @@ struct store_session {
     struct str client_info;  /* raw JSON */
     struct str capabilities; /* raw JSON of the client's capabilities */
     bool initialized;
-    int32_t log_level;                         /* -1: never set */
+    int32_t log_level; /* -1: never set */
+    uint64_t seen[2];  /* core's own: which lists of tools and of resources it was told of */
     int64_t created_ms, active_ms, expires_ms; /* wall time */
 };
 
@@ -247,6 +248,57 @@ typedef int (*store_session_fn)(void *ctx, const struct store_session *session);
 /* By id, behind `after_id` (STR_NONE: from the first); with expired ones. */
 int store_scan_sessions(struct store_view *view, struct str after_id, store_session_fn fn,
                         void *ctx);
+
+/* ---- Streams (space SYS) ---------------------------------------------------------------------
+ * Why they are as they are: core/stream.h. All of a session's go with it. */
+
+struct store_worker { /* core/bus.h: struct worker_id */
+    uint32_t slot;
+    uint64_t epoch; /* 0: nobody */
+};
+
+struct store_stream {
+    struct str session;
+    uint64_t id;
+    bool listens; /* opened by GET; else it answers a POST */
+    bool ended;   /* its last frame is there */
+    struct store_worker writer;
+    struct store_worker reader;     /* who sends it to the client */
+    uint64_t token;                 /* of that reader */
+    uint64_t first_n, last_n;       /* frames that are there; last_n 0: none yet */
+    uint64_t reserved_n;            /* the writer may have used numbers up to this one */
+    struct str request;             /* raw id of the request that it answers; STR_NONE: listens */
+    int64_t created_ms, changed_ms; /* wall time; set by the store */
+};
+
+/* 0 or ERR_ABSENT. Copied into arena. */
+int store_get_stream(struct store_view *view, struct str session, uint64_t id, struct arena *arena,
+                     struct store_stream *ret);
+/* Of one session, in no order. */
+typedef int (*store_stream_fn)(void *ctx, const struct store_stream *stream);
+int store_scan_streams(struct store_view *view, struct str session, store_stream_fn fn, void *ctx);
+/* Frames behind `after_n`, in order. */
+typedef int (*store_frame_fn)(void *ctx, uint64_t n, struct str message);
+int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,
+                      store_frame_fn fn, void *ctx);
+
+/* Which of the session's streams gets what belongs to no request: core/push.h. */
+struct store_claim {
+    struct str session;
+    uint64_t stream;
+    struct store_worker worker;
+    uint64_t token;
+};
+int store_get_claim(struct store_view *view, struct str session, struct store_claim *ret);
+/* Messages that wait for such a stream, by `seq`, those whose time is over left out. */
+typedef int (*store_push_fn)(void *ctx, uint64_t seq, struct str message);
+int store_scan_pushes(struct store_view *view, struct str session, store_push_fn fn, void *ctx);
+
+/* ---- Mail (space SYS): core/mail.h ---------------------------------------------------------- */
+
+typedef int (*store_mail_fn)(void *ctx, uint64_t seq, struct store_worker to, struct str text);
+int store_scan_mail(struct store_view *view, uint32_t slot, uint64_t after_seq, store_mail_fn fn,
+                    void *ctx);
 
 /* ---- Jobs (space SYS) ----------------------------------------------------------------------- */
 
@@ -278,8 +330,30 @@ enum store_op_kind {
     STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`; never makes a record: without one
                             ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
     STORE_DELETE_SESSION,
+    STORE_SET_LOG_LEVEL, /* of `session`, by its id; ERR_ABSENT without a record */
+    STORE_SET_SEEN,      /* likewise */
     STORE_PUT_JOB,
     STORE_DELETE_JOB, /* needs only the id */
+    /* ERR_ABSENT: no such session. ERR_EXISTS: the id is taken. ERR_STREAMS: it listens, and
+     * STREAMS_LISTENING_MAX do that have a living reader, which is_alive says. */
+    STORE_PUT_STREAM,
+    /* `stream` has session, id, reader and token, which are put into the record; of one that
+     * listens the reader becomes the writer too, with reserved_n raised by STREAM_NUMBERS.
+     * *ret_stream is the record as it was before (session and request: STR_NONE). ERR_ABSENT. */
+    STORE_CLAIM_STREAM,
+    /* Appends `message` as frame `n` of `stream` (session, id, writer; ended: it is the last;
+     * reserved_n: if higher than the one there). ERR_ABSENT: no such stream (any more).
+     * ERR_CONFLICT: another writer, or n is not above the last. Forgets the frames that are too
+     * many (max_frames, STREAM_BYTES). *ret_stream is the record after it. An ended stream without
+     * a last message: message STR_NONE, n 0. */
+    STORE_PUT_FRAME,
+    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none) */
+    STORE_DROP_CLAIM,   /* if it still has the token of `claim` */
+    STORE_PUT_PUSH,     /* `message` for claim->session until until_ms; *ret_claim as it is */
+    STORE_DELETE_PUSH,  /* of claim->session, by push_seq. ERR_ABSENT: somebody took it.
+                           ERR_CONFLICT: the claim has another token */
+    STORE_PUT_MAIL,     /* `message` to `to` */
+    STORE_DELETE_MAIL,  /* of slot to.slot, up to mail_seq */
 };
 
 /* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
@@ -297,6 +371,17 @@ struct store_op {
     const struct store_table *put_table; /* PUT_TABLE; id 0, or the id that the name has */
     const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
     const struct store_job *job;
+    /* Streams, pushes, mail */
+    const struct store_stream *stream;
+    const struct store_claim *claim;
+    struct store_worker to;
+    struct str message;
+    uint64_t n, push_seq, mail_seq;
+    uint32_t max_frames;
+    int64_t until_ms;                                     /* wall time */
+    bool (*is_alive)(void *ctx, struct store_worker who); /* PUT_STREAM; on the writer's thread */
+    struct store_stream *ret_stream;                      /* may be NULL */
+    struct store_claim *ret_claim;
     /* Row operations: the version of the table by which the row was checked; if the table has
      * another one by now: ERR_STALE. 0: any. */
     uint64_t table_version;
