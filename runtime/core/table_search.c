@@ -14,7 +14,16 @@ static int take_row(struct search *s, const struct store_row *row);
 
 /* ---- One row -------------------------------------------------------------------------------- */
 
-/* A row costs by what it holds, so that few heavy rows hold the loop no longer than many small. */
+#define COST_OF_UNIT 4096 /* bytes of patterns compared that count as one entry */
+
+/* What a row costs by what it holds and by what the filter does with it, so that few heavy rows
+ * hold the loop no longer than many small ones. */
+static size_t units_of(const struct search *s, const struct tape_node *row)
+{
+    size_t units = 1 + (row->kind >= TAPE_ARRAY ? row->v.size / INLINE_ENTRY_NODES : 0);
+    return s->query.plan.test ? units + filter_cost(s->query.filter, row) / COST_OF_UNIT : units;
+}
+
 static void pay(struct search *s, size_t units)
 {
     if (s->budget)
@@ -73,17 +82,30 @@ static int end_of_rows(struct search *s)
     return STOP_FULL;
 }
 
+static int check_watched(void *ctx)
+{
+    return search_check(ctx);
+}
+
+/* 1: it is one of those asked for. */
+static int test_row(struct search *s, const struct store_row *row)
+{
+    const struct filter_watch watch = {check_watched, s};
+    return s->query.plan.test ? filter_test_watched(s->query.filter, row->row, &watch) : 1;
+}
+
 static int look_at(struct search *s, struct str place, const struct store_row *row)
 {
-    int stop = s->budget == 1 ? pause_at(s, place) : 0;
+    size_t units = units_of(s, row->row);
+    bool is_too_much = s->budget == 1 || (s->budget && units > INLINE_SCAN_ENTRIES);
+    int stop = is_too_much ? pause_at(s, place) : 0;
     if (stop)
         return stop;
     if (++s->n_looked > most_rows(s))
         return end_of_rows(s);
-    pay(s, 1 + (row->row->kind >= TAPE_ARRAY ? row->row->v.size / INLINE_ENTRY_NODES : 0));
-    if (s->query.plan.test && !filter_test(s->query.filter, row->row))
-        return 0;
-    return s->take(s, row);
+    pay(s, units);
+    int found = test_row(s, row);
+    return found == 1 ? s->take(s, row) : found;
 }
 
 static int look_at_row(void *ctx, const struct store_row *row)

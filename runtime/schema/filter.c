@@ -190,6 +190,8 @@ static int finish(struct filter_build *b, const struct filter **ret)
     filter->root = b->root;
     filter->steps = steps;
     filter->n_steps = n;
+    for (uint32_t i = 0; i < n; i++)
+        filter->has_like |= steps[i].leaf->like != NULL;
     int err = filter_bounds_make(filter, b->arena);
     if (err == 0)
         *ret = filter;
@@ -322,7 +324,9 @@ static bool is_listed(const struct filter_step *step, const struct filter_value 
     return false;
 }
 
-static bool test_step(const struct filter_step *step, const struct tape_node *row)
+/* 1, 0, or an error of the watch. */
+static int test_step(const struct filter_step *step, const struct tape_node *row,
+                     const struct filter_watch *watch)
 {
     const struct filter_node *leaf = step->leaf;
     const struct tape_node *value = look_up(leaf->column, row);
@@ -331,8 +335,10 @@ static bool test_step(const struct filter_step *step, const struct tape_node *ro
         return (leaf->op == FILTER_IS_NULL) == !value;
     if (!value || !take(step, value, &taken))
         return false;
-    if (leaf->op >= FILTER_LIKE)
-        return filter_like_test(leaf->like, tape_str(value)) == (leaf->op == FILTER_LIKE);
+    if (leaf->op >= FILTER_LIKE) {
+        int found = filter_like_test(leaf->like, tape_str(value), watch);
+        return found < 0 ? found : found == (leaf->op == FILTER_LIKE);
+    }
     if (leaf->op >= FILTER_IN)
         return is_listed(step, &taken) == (leaf->op == FILTER_IN);
     if (step->class == CLASS_JSON)
@@ -341,12 +347,35 @@ static bool test_step(const struct filter_step *step, const struct tape_node *ro
     return step->order_mask >> (order < 0 ? 0 : order > 0 ? 2 : 1) & 1;
 }
 
-bool filter_test(const struct filter *filter, const struct tape_node *row)
+int filter_test_watched(const struct filter *filter, const struct tape_node *row,
+                        const struct filter_watch *watch)
 {
     uint16_t at = filter->n_steps ? 0 : STEP_ACCEPT;
     while (at < STEP_REJECT) {
         const struct filter_step *step = &filter->steps[at];
-        at = test_step(step, row) ? step->on_true : step->on_false;
+        int found = test_step(step, row, watch);
+        if (found < 0)
+            return found;
+        at = found ? step->on_true : step->on_false;
     }
     return at == STEP_ACCEPT;
+}
+
+bool filter_test(const struct filter *filter, const struct tape_node *row)
+{
+    return filter_test_watched(filter, row, NULL);
+}
+
+uint64_t filter_cost(const struct filter *filter, const struct tape_node *row)
+{
+    uint64_t cost = 0;
+    for (uint32_t i = 0; filter->has_like && i < filter->n_steps; i++) {
+        const struct filter_node *leaf = filter->steps[i].leaf;
+        if (leaf->op != FILTER_LIKE && leaf->op != FILTER_NOT_LIKE)
+            continue;
+        const struct tape_node *value = look_up(leaf->column, row);
+        if (value && value->kind == TAPE_STR)
+            cost += (uint64_t)value->n * filter_like_weight(leaf->like);
+    }
+    return cost;
 }

@@ -21,8 +21,10 @@
  * then be a date; a value in the row that is none compares as unknown. An object, an array: only
  * `is null`. Booleans: only = != in.
  *
- * No backtracking: the time of a test grows with the filter's steps times the bytes of the row.
- * All compiled things live in the arena of the call and are constant: any thread may test.
+ * No backtracking: the time of a test grows with the filter's steps times the bytes of the row;
+ * that may still be seconds for a pattern with a _ and a row of a megabyte, so filter_cost says
+ * before, and filter_test_watched can be stopped. All compiled things live in the arena of the call
+ * and are constant: any thread may test.
  */
 #ifndef TENON_SCHEMA_FILTER_H
 #define TENON_SCHEMA_FILTER_H
@@ -100,6 +102,18 @@ extern const char filter_guide[];
 
 /* Does the row (an object) match? */
 bool filter_test(const struct filter *filter, const struct tape_node *row);
+
+/* Asked every millisecond or so of a test that takes long; non-zero ends it. */
+struct filter_watch {
+    int (*check)(void *ctx);
+    void *ctx;
+};
+/* 1, 0, or what the watch ended it with (negative). */
+int filter_test_watched(const struct filter *filter, const struct tape_node *row,
+                        const struct filter_watch *watch);
+/* How many bytes the test will compare at most, beside what every row takes: the texts that are
+ * searched for patterns, as often as that. */
+uint64_t filter_cost(const struct filter *filter, const struct tape_node *row);
 
 /* One text for all spellings of the same filter: what a cursor is bound to. Of a filter that came
  * from text it compiles to the same filter again. */

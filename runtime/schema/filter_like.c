@@ -13,6 +13,9 @@
 
 #define HOLE '\xff' /* a _ inside a part: a byte that UTF-8 never has */
 
+#define WATCH_PLACES 16384 /* tried between two looks at the watch: a millisecond at most */
+#define WATCH_BYTES  65536 /* a text that is searched by memmem so long is worth a look before */
+
 struct part {
     struct str text;
     uint32_t n_chars;
@@ -114,18 +117,41 @@ static const char *match_here(const struct part *part, const char *p, const char
     return p;
 }
 
-static const char *find(const struct part *part, const char *p, const char *end)
+static int look_at(const struct filter_watch *watch)
 {
-    if (!part->has_hole) {
-        p = memmem(p, (size_t)(end - p), part->text.p, part->text.n);
-        return p ? p + part->text.n : NULL;
-    }
-    for (; p < end; p++) {
+    return watch ? watch->check(watch->ctx) : 0;
+}
+
+/* A part with holes at the first place where it stands. 1, 0, or an error of the watch. */
+static int try_places(const struct part *part, const char *p, const char *end,
+                      const struct filter_watch *watch, const char **ret)
+{
+    for (uint32_t n = 1; p < end; p++, n++) {
         const char *behind = is_tail(*p) ? NULL : match_here(part, p, end);
-        if (behind)
-            return behind;
+        if (behind) {
+            *ret = behind;
+            return 1;
+        }
+        int err = n % WATCH_PLACES ? 0 : look_at(watch);
+        if (err < 0)
+            return err;
     }
-    return NULL;
+    return 0;
+}
+
+/* 1 (*ret is behind the part), 0, or an error of the watch. */
+static int find(const struct part *part, const char *p, const char *end,
+                const struct filter_watch *watch, const char **ret)
+{
+    int err = end - p > WATCH_BYTES ? look_at(watch) : 0;
+    if (err < 0)
+        return err;
+    if (part->has_hole)
+        return try_places(part, p, end, watch, ret);
+    p = memmem(p, (size_t)(end - p), part->text.p, part->text.n);
+    if (p)
+        *ret = p + part->text.n;
+    return p != NULL;
 }
 
 static bool match_end(const struct part *part, const char *p, const char *end)
@@ -138,15 +164,28 @@ static bool match_end(const struct part *part, const char *p, const char *end)
     return match_here(part, start, end) == end;
 }
 
-bool filter_like_test(const struct filter_like *like, struct str text)
+int filter_like_test(const struct filter_like *like, struct str text,
+                     const struct filter_watch *watch)
 {
     const char *p = text.p, *end = p + text.n;
     p = match_here(&like->parts[0], p, end);
     if (like->n_parts == 1)
         return p == end;
-    for (uint32_t i = 1; p && i + 1 < like->n_parts; i++)
-        p = find(&like->parts[i], p, end);
-    return p && match_end(&like->parts[like->n_parts - 1], p, end);
+    int found = p != NULL;
+    for (uint32_t i = 1; found == 1 && i + 1 < like->n_parts; i++)
+        found = find(&like->parts[i], p, end, watch, &p);
+    return found == 1 ? match_end(&like->parts[like->n_parts - 1], p, end) : found;
+}
+
+/* The parts are looked for one behind the other, so no byte is tried for two of them more often
+ * than for the one that takes most. */
+uint32_t filter_like_weight(const struct filter_like *like)
+{
+    uint32_t weight = 1;
+    for (uint32_t i = 1; i + 1 < like->n_parts; i++)
+        if (like->parts[i].has_hole && like->parts[i].n_chars > weight)
+            weight = like->parts[i].n_chars;
+    return weight;
 }
 
 struct str filter_like_prefix(const struct filter_like *like, bool *ret_whole, bool *ret_rest)

@@ -37,6 +37,7 @@ struct filter {
     const struct filter_node *root;
     const struct filter_step *steps;
     uint32_t n_steps;
+    bool has_like; /* else filter_cost is 0 */
     const struct filter_bound *bounds;
     uint32_t n_bounds;
 };
@@ -141,7 +142,11 @@ void filter_suggest(const struct filter_columns *columns, struct str path,
 /* 0, ERR_LIMIT or ERR_SYNTAX with *ret_why, ERR_NO_MEMORY. */
 int filter_like_compile(struct str pattern, struct arena *arena, const struct filter_like **ret,
                         const char **ret_why);
-bool filter_like_test(const struct filter_like *like, struct str text);
+/* 1, 0, or what the watch (may be NULL) ended it with. */
+int filter_like_test(const struct filter_like *like, struct str text,
+                     const struct filter_watch *watch);
+/* How often a byte of the text may be compared. */
+uint32_t filter_like_weight(const struct filter_like *like);
 /* What every matching text begins with; *ret_whole: and it ends there (no wildcard at all);
  * *ret_rest: whatever follows (nothing but one % behind it). */
 struct str filter_like_prefix(const struct filter_like *like, bool *ret_whole, bool *ret_rest);

@@ -49,10 +49,12 @@ static bool out_of_time(struct run *run)
 bool run_matches(struct run *run, const struct schema_pattern *pattern,
                  const struct tape_node *text, const char *keyword)
 {
-    if (out_of_time(run))
+    int found = out_of_time(run) ? ERR_TIMED_OUT
+                                 : pattern_matches(pattern, run->schema->limits, &run->room,
+                                                   tape_str(text), run->until_ms);
+    if (found == ERR_TIMED_OUT)
         return run_give_up(run, text, keyword, "milliseconds of a check: at most",
                            (unsigned)SCHEMA_CHECK_MS_MAX);
-    int found = pattern_matches(pattern, run->schema->limits, &run->room, tape_str(text));
     if (found == ERR_LIMIT)
         return run_give_up(run, text, keyword, "a pattern's steps in matching: at most",
                            (unsigned)SCHEMA_PATTERN_STEPS_MAX);

@@ -10,6 +10,7 @@
  */
 #include "schema/json_schema_pattern.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
 
@@ -436,17 +437,25 @@ static int start(struct pattern_compiler *compiler)
     return compiler->context ? 0 : ERR_NO_MEMORY;
 }
 
-static int compile_translated(struct pattern_compiler *compiler, struct str translated,
-                              struct schema_pattern *pattern, struct str *ret_why)
+static pcre2_code *compile_one(struct pattern_compiler *compiler, struct str translated,
+                               uint32_t more_options, int *ret_error)
 {
     const uint32_t options = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS |
                              PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C;
-    int error;
     size_t offset;
+    return pcre2_compile((PCRE2_SPTR)translated.p, translated.n, options | more_options, ret_error,
+                         &offset, compiler->context);
+}
+
+static int compile_translated(struct pattern_compiler *compiler, struct str translated,
+                              struct schema_pattern *pattern, struct str *ret_why)
+{
+    int error;
     unsigned char text[96];
-    pattern->code = pcre2_compile((PCRE2_SPTR)translated.p, translated.n, options, &error, &offset,
-                                  compiler->context);
+    pattern->code = compile_one(compiler, translated, 0, &error);
     if (pattern->code)
+        pattern->watched = compile_one(compiler, translated, PCRE2_AUTO_CALLOUT, &error);
+    if (pattern->watched)
         return 0;
     if (error == PCRE2_ERROR_HEAP_FAILED)
         return ERR_NO_MEMORY;
@@ -483,9 +492,9 @@ int pattern_compile(struct pattern_compiler *compiler, struct str text,
     return err;
 }
 
-pcre2_match_context *pattern_limits(struct pattern_compiler *compiler)
+static pcre2_match_context *limits_new(pcre2_general_context *memory)
 {
-    pcre2_match_context *limits = pcre2_match_context_create(compiler->memory);
+    pcre2_match_context *limits = pcre2_match_context_create(memory);
     if (!limits)
         return NULL;
     pcre2_set_match_limit(limits, SCHEMA_PATTERN_STEPS_MAX);
@@ -494,27 +503,68 @@ pcre2_match_context *pattern_limits(struct pattern_compiler *compiler)
     return limits;
 }
 
-int pattern_matches(const struct schema_pattern *pattern, pcre2_match_context *limits,
-                    struct pattern_room *room, struct str text)
+pcre2_match_context *pattern_limits(struct pattern_compiler *compiler)
 {
+    return limits_new(compiler->memory);
+}
+
+#define LOOK_EVERY 16 /* items: one may run over the whole text, a millisecond */
+
+struct watch {
+    int64_t until_ms;
+    uint32_t n_items;
+    bool is_late;
+};
+
+static int at_item(pcre2_callout_block *block, void *ctx)
+{
+    struct watch *watch = ctx;
+    (void)block;
+    if (++watch->n_items % LOOK_EVERY == 0)
+        watch->is_late = clock_mono_ms() > watch->until_ms;
+    return watch->is_late ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+static int match_long(const struct schema_pattern *pattern, struct pattern_room *room,
+                      struct str text, int64_t until_ms, bool *ret_late)
+{
+    struct watch watch = {.until_ms = until_ms};
+    if (!room->watch)
+        room->watch = limits_new(NULL);
+    if (!room->watch)
+        return PCRE2_ERROR_NOMEMORY;
+    pcre2_set_callout(room->watch, at_item, &watch);
+    int found = pcre2_match(pattern->watched, (PCRE2_SPTR)text.p, text.n, 0, PCRE2_NO_UTF_CHECK,
+                            room->data, room->watch);
+    *ret_late = watch.is_late;
+    return found;
+}
+
+int pattern_matches(const struct schema_pattern *pattern, pcre2_match_context *limits,
+                    struct pattern_room *room, struct str text, int64_t until_ms)
+{
+    bool is_late = false;
     if (!room->data)
         room->data = pcre2_match_data_create(1, NULL);
     if (!room->data)
         return ERR_NO_MEMORY;
-    int found = pcre2_match(pattern->code, (PCRE2_SPTR)text.p, text.n, 0, PCRE2_NO_UTF_CHECK,
-                            room->data, limits);
+    int found = text.n > PATTERN_SHORT_BYTES
+                    ? match_long(pattern, room, text, until_ms, &is_late)
+                    : pcre2_match(pattern->code, (PCRE2_SPTR)text.p, text.n, 0, PCRE2_NO_UTF_CHECK,
+                                  room->data, limits);
     switch (found) {
     case PCRE2_ERROR_NOMATCH:
         return 0;
     case PCRE2_ERROR_NOMEMORY:
         return ERR_NO_MEMORY;
     default:
-        return found >= 0 ? 1 : ERR_LIMIT;
+        return found >= 0 ? 1 : is_late ? ERR_TIMED_OUT : ERR_LIMIT;
     }
 }
 
 void pattern_room_done(struct pattern_room *room)
 {
     pcre2_match_data_free(room->data);
-    room->data = NULL;
+    pcre2_match_context_free(room->watch);
+    *room = (struct pattern_room){0};
 }

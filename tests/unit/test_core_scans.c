@@ -161,6 +161,61 @@ static void the_answer_of_a_long_search_is_written_on_its_thread(void **state)
     expect(b, 200, "{\"id\":1,\"result\":{\"content\":\"*\"}}", "a search");
 }
 
+/* ---- Heavy rows ----------------------------------------------------------------------------- */
+
+#define LONG_TEXT 400000
+
+static void put_long_row(struct bench *b)
+{
+    char *text = malloc(LONG_TEXT);
+    assert_non_null(text);
+    memset(text, 'a', LONG_TEXT);
+    const struct tape_node row[] = {
+        {.kind = TAPE_OBJECT, .n = 2, .v.size = 5},      {.kind = TAPE_STR, .n = 3, .v.s = "key"},
+        {.kind = TAPE_STR, .n = 1, .v.s = "l"},          {.kind = TAPE_STR, .n = 4, .v.s = "text"},
+        {.kind = TAPE_STR, .n = LONG_TEXT, .v.s = text},
+    };
+    uint32_t table = bench_table(b, "shop", "long", NOTE_DEFINITION);
+    bench_write(b, (struct store_op){.kind = STORE_PUT_ROW,
+                                     .if_version = STORE_ANY,
+                                     .table = table,
+                                     .key = STR("l"),
+                                     .row = row});
+    free(text);
+}
+
+/* A filter that compares each of its bytes sixty times. */
+static void search_long_row(struct bench *b)
+{
+    b->n_answers = 0;
+    bench_begin(b, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                       "\"name\":\"search_long\",\"arguments\":{\"where\":\"text like '%_"
+                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab%'\"}}}"));
+    n_clock_asked = 0;
+}
+
+static void a_row_that_a_pattern_takes_long_for_is_left_to_a_thread(void **state)
+{
+    struct bench *b = *state;
+    put_long_row(b);
+    search_long_row(b);
+    assert_int_equal(b->n_answers, 0);
+    assert_int_equal(count_works(&b->loop), 1);
+    finish_all(b, 1);
+    assert_answered(b, "{\\\"rows\\\":[]}");
+}
+
+static void a_search_past_SCAN_MS_MAX_ends_within_a_row(void **state)
+{
+    struct bench *b = *state;
+    put_long_row(b);
+    search_long_row(b);
+    hand_step_ms = SCAN_MS_MAX / 8;
+    finish_all(b, 1);
+    assert_answered(b, "The search was stopped after 10 seconds.");
+    assert_in_range(n_clock_asked, 7, 9);
+}
+
 /* ---- What ends them ------------------------------------------------------------------------- */
 
 static void a_search_past_SCAN_MS_MAX_is_told_what_to_do(void **state)
@@ -368,6 +423,8 @@ int main(void)
         LONG_TEST(beyond_SCANS_WAITING_MAX_the_server_is_busy),
         LONG_TEST(a_thread_pool_that_is_full_refuses_those_that_wait),
         LONG_TEST(the_answer_of_a_long_search_is_written_on_its_thread),
+        LONG_TEST(a_row_that_a_pattern_takes_long_for_is_left_to_a_thread),
+        LONG_TEST(a_search_past_SCAN_MS_MAX_ends_within_a_row),
         LONG_TEST(a_search_past_SCAN_MS_MAX_is_told_what_to_do),
         LONG_TEST(a_search_within_SCAN_MS_MAX_comes_to_its_end),
         LONG_TEST(a_search_that_only_waited_for_SCAN_MS_MAX_is_refused_as_busy),

@@ -1,5 +1,6 @@
 /* tests/unit/test_json_schema_pattern.c - regular expressions mean what ECMA-262 says, and what
  * only PCRE2 knows is refused. */
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "schema/json_schema_pattern.h"
@@ -91,12 +92,68 @@ static void RX_01_patterns_mean_what_ecma_says(void **state)
         arena_init(&arena, 0);
         int err = compile(&arena, cases[i].pattern, &pattern, &compiler);
         if (err == 0)
-            err = pattern_matches(pattern, pattern_limits(&compiler), &room, str_of(cases[i].text));
+            err = pattern_matches(pattern, pattern_limits(&compiler), &room, str_of(cases[i].text),
+                                  INT64_MAX);
         if (err != cases[i].matches)
             fail_msg("%s on \"%s\": %d", cases[i].pattern, cases[i].text, err);
         pattern_room_done(&room);
         arena_done(&arena);
     }
+}
+
+/* Each place of the text costs as many steps as are left of it, and PCRE2 counts none of them; or
+ * all from one place. */
+static void RX_03_a_long_text_ends_with_its_time(void **state)
+{
+    static const char *const slow[] = {"[a-z]+[0-9]", "^([a-z]+[0-9]|a)*b"};
+    struct buf text = {0};
+    (void)state;
+    for (int i = 0; i < 400000; i++)
+        buf_add_char(&text, 'a');
+    assert_false(text.failed);
+    for (size_t i = 0; i < N(slow); i++) {
+        struct arena arena;
+        struct pattern_compiler compiler;
+        struct pattern_room room = {0};
+        const struct schema_pattern *pattern;
+        arena_init(&arena, 0);
+        assert_int_equal(compile(&arena, slow[i], &pattern, &compiler), 0);
+        pcre2_match_context *limits = pattern_limits(&compiler);
+        int64_t before_ms = clock_mono_ms();
+        assert_int_equal(pattern_matches(pattern, limits, &room, buf_str(&text), before_ms + 50),
+                         ERR_TIMED_OUT);
+        assert_in_range(clock_mono_ms() - before_ms, 50, 5000);
+        pattern_room_done(&room);
+        arena_done(&arena);
+    }
+    buf_done(&text);
+}
+
+/* The same answers on both sides of PATTERN_SHORT_BYTES. */
+static void RX_04_a_long_text_matches_as_a_short_one(void **state)
+{
+    static const struct {
+        const char *pattern;
+        int matches;
+    } rules[] = {{"^(?:ab)+$", 1}, {"b$", 1}, {"^b", 0}, {"aa", 0}, {"(?=b)ba", 1}, {"c|ab$", 1}};
+    (void)state;
+    for (size_t i = 0; i < N(rules); i++)
+        for (uint32_t n = PATTERN_SHORT_BYTES - 2; n <= PATTERN_SHORT_BYTES + 2; n += 2) {
+            struct arena arena;
+            struct pattern_compiler compiler;
+            struct pattern_room room = {0};
+            const struct schema_pattern *pattern;
+            char text[PATTERN_SHORT_BYTES + 2];
+            for (uint32_t at = 0; at < n; at++)
+                text[at] = "ab"[at % 2];
+            arena_init(&arena, 0);
+            assert_int_equal(compile(&arena, rules[i].pattern, &pattern, &compiler), 0);
+            assert_int_equal(pattern_matches(pattern, pattern_limits(&compiler), &room,
+                                             (struct str){text, n}, INT64_MAX),
+                             rules[i].matches);
+            pattern_room_done(&room);
+            arena_done(&arena);
+        }
 }
 
 static void RX_02_what_ecma_does_not_know_is_refused(void **state)
@@ -200,6 +257,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(RX_01_patterns_mean_what_ecma_says),
         cmocka_unit_test(RX_02_what_ecma_does_not_know_is_refused),
+        cmocka_unit_test(RX_03_a_long_text_ends_with_its_time),
+        cmocka_unit_test(RX_04_a_long_text_matches_as_a_short_one),
         cmocka_unit_test(RX_03_a_long_pattern_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
