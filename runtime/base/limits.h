@@ -112,8 +112,9 @@
 #define STREAMS_SESSION_MAX   100 /* kept of a session, the oldest ended ones are forgotten */
 #define STREAM_UNSENT_BYTES   (256u << 10) /* in a connection; then frames wait in the store */
 #define STREAM_HEARTBEAT_MS   15000
-#define FRAME_BYTES_MAX       (9u << 20) /* of one message */
-#define PUSHES_WAITING_MAX    200        /* of a session without a stream; the oldest go */
+#define FRAME_BYTES_MAX       (9u << 20)  /* of one message */
+#define PUSHES_WAITING_MAX    200         /* of a session without a stream; the oldest go */
+#define PUSHES_BYTES          (16u << 20) /* of them together; one always fits */
 #define MAIL_KEEP_MS          60000
 #define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
 #define ASK_TIMEOUT_MS        30000      /* for a client's answer */

@@ -62,7 +62,8 @@ int64_t store_write_standing_ms(struct store *store);
  */
 void store_expire_writes(struct store *store);
 /* Keeper's work: sync of SYS, stale readers, log retention. Call once a second from one process.
- * Expired sessions are swept by store_sweep_sessions. Blocks: never on a loop. 0 or the first
+ * Also what is too old of jobs, streams, pushes and mail (MAIL_KEEP_MS). Expired sessions are swept
+ * by store_sweep_sessions. Blocks: never on a loop. 0 or the first
  * error. */
 int store_maintain(struct store *store);
 
@@ -190,6 +191,7 @@ int store_drop_index(struct store *store, uint32_t table, uint32_t index);
 struct store_checked {
     uint64_t n_tables, n_rows, n_indexes, n_entries, n_changes;
     uint64_t n_sessions, n_jobs;
+    uint64_t n_streams, n_frames, n_pushes;
     bool has_unfinished_load, has_unfinished_build;
 };
 /* Compares all of DATA in one snapshot: tables with their rows and counts, rows with the entries of
@@ -250,7 +252,8 @@ int store_scan_sessions(struct store_view *view, struct str after_id, store_sess
                         void *ctx);
 
 /* ---- Streams (space SYS) ---------------------------------------------------------------------
- * Why they are as they are: core/stream.h. All of a session's go with it. */
+ * Why they are as they are: core/stream.h. All of a session's go with it. The keeper forgets those
+ * that ended, or to which nobody listens any more, STREAM_KEEP_MS after their last change. */
 
 struct store_worker { /* core/bus.h: struct worker_id */
     uint32_t slot;
@@ -265,7 +268,7 @@ struct store_stream {
     struct store_worker writer;
     struct store_worker reader;     /* who sends it to the client */
     uint64_t token;                 /* of that reader */
-    uint64_t first_n, last_n;       /* frames that are there; last_n 0: none yet */
+    uint64_t first_n, last_n;       /* frames that are there; both 0: none yet */
     uint64_t reserved_n;            /* the writer may have used numbers up to this one */
     struct str request;             /* raw id of the request that it answers; STR_NONE: listens */
     int64_t created_ms, changed_ms; /* wall time; set by the store */
@@ -277,7 +280,7 @@ int store_get_stream(struct store_view *view, struct str session, uint64_t id, s
 /* Of one session, in no order. */
 typedef int (*store_stream_fn)(void *ctx, const struct store_stream *stream);
 int store_scan_streams(struct store_view *view, struct str session, store_stream_fn fn, void *ctx);
-/* Frames behind `after_n`, in order. */
+/* Frames behind `after_n`, in order. ERR_ABSENT: no such stream. */
 typedef int (*store_frame_fn)(void *ctx, uint64_t n, struct str message);
 int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,
                       store_frame_fn fn, void *ctx);
@@ -289,6 +292,7 @@ struct store_claim {
     struct store_worker worker;
     uint64_t token;
 };
+/* 0 or ERR_ABSENT. */
 int store_get_claim(struct store_view *view, struct str session, struct store_claim *ret);
 /* Messages that wait for such a stream, by `seq`, those whose time is over left out. */
 typedef int (*store_push_fn)(void *ctx, uint64_t seq, struct str message);
@@ -296,6 +300,7 @@ int store_scan_pushes(struct store_view *view, struct str session, store_push_fn
 
 /* ---- Mail (space SYS): core/mail.h ---------------------------------------------------------- */
 
+/* Letters to whoever had the slot, by `seq`: they rise, and none is used twice. */
 typedef int (*store_mail_fn)(void *ctx, uint64_t seq, struct store_worker to, struct str text);
 int store_scan_mail(struct store_view *view, uint32_t slot, uint64_t after_seq, store_mail_fn fn,
                     void *ctx);
@@ -335,25 +340,32 @@ enum store_op_kind {
     STORE_PUT_JOB,
     STORE_DELETE_JOB, /* needs only the id */
     /* ERR_ABSENT: no such session. ERR_EXISTS: the id is taken. ERR_STREAMS: it listens, and
-     * STREAMS_LISTENING_MAX do that have a living reader, which is_alive says. */
+     * STREAMS_LISTENING_MAX do that have a living reader, which is_alive says; or there are
+     * STREAMS_SESSION_MAX, none of which can be forgotten for it. The one at rest (it ended, or
+     * its writer is not alive) that changed first is. */
     STORE_PUT_STREAM,
     /* `stream` has session, id, reader and token, which are put into the record; of one that
      * listens the reader becomes the writer too, with reserved_n raised by STREAM_NUMBERS.
-     * *ret_stream is the record as it was before (session and request: STR_NONE). ERR_ABSENT. */
+     * *ret_stream is the record as it was before (session and request: STR_NONE). ERR_ABSENT.
+     * if_version: STORE_ANY, or the token that the record must have, else ERR_CONFLICT. A reader
+     * with epoch 0: nobody reads any more (and nobody writes, of one that listens). */
     STORE_CLAIM_STREAM,
     /* Appends `message` as frame `n` of `stream` (session, id, writer; ended: it is the last;
      * reserved_n: if higher than the one there). ERR_ABSENT: no such stream (any more).
-     * ERR_CONFLICT: another writer, or n is not above the last. Forgets the frames that are too
-     * many (max_frames, STREAM_BYTES). *ret_stream is the record after it. An ended stream without
-     * a last message: message STR_NONE, n 0. */
+     * ERR_CONFLICT: another writer, n is not above the last, or it ended. Forgets the frames that
+     * are too many (max_frames, STREAM_BYTES). *ret_stream is the record after it. An ended stream
+     * without a last message: message STR_NONE, n 0. */
     STORE_PUT_FRAME,
-    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none) */
-    STORE_DROP_CLAIM,   /* if it still has the token of `claim` */
-    STORE_PUT_PUSH,     /* `message` for claim->session until until_ms; *ret_claim as it is */
+    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none).
+                           ERR_ABSENT: no such session */
+    STORE_DROP_CLAIM,   /* if it still has the token of `claim`, else nothing */
+    STORE_PUT_PUSH,     /* `message` for claim->session until until_ms; *ret_claim as it is; ret_seq
+                           its seq. Beyond PUSHES_WAITING_MAX and PUSHES_BYTES the oldest go.
+                           ERR_ABSENT: no such session */
     STORE_DELETE_PUSH,  /* of claim->session, by push_seq. ERR_ABSENT: somebody took it.
                            ERR_CONFLICT: the claim has another token */
-    STORE_PUT_MAIL,     /* `message` to `to` */
-    STORE_DELETE_MAIL,  /* of slot to.slot, up to mail_seq */
+    STORE_PUT_MAIL,     /* `message` to `to`; ret_seq its seq */
+    STORE_DELETE_MAIL,  /* of slot to.slot, up to mail_seq; the first TXN_ROWS_MAX of them */
 };
 
 /* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
@@ -377,9 +389,10 @@ struct store_op {
     struct store_worker to;
     struct str message;
     uint64_t n, push_seq, mail_seq;
-    uint32_t max_frames;
+    uint32_t max_frames;                                  /* 0: STREAM_FRAMES */
     int64_t until_ms;                                     /* wall time */
-    bool (*is_alive)(void *ctx, struct store_worker who); /* PUT_STREAM; on the writer's thread */
+    bool (*is_alive)(void *ctx, struct store_worker who); /* PUT_STREAM, with check_ctx; on the
+                                                             writer's thread. NULL: all are */
     struct store_stream *ret_stream;                      /* may be NULL */
     struct store_claim *ret_claim;
     /* Row operations: the version of the table by which the row was checked; if the table has

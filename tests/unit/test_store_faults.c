@@ -147,7 +147,7 @@ static void an_older_format_is_raised_by_who_may_write(void **state)
                    "open it for writing");
     store = open_ok(NOSYNC);
     assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
-    assert_int_equal(format_of(store, STORE_SYS), STORE_FORMAT);
+    assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
     assert_int_equal(count_sessions(store), 1); /* `sys` was not set aside for it */
     store_close(store);
     store = open_ok((struct store_config){.read_only = true});
@@ -249,7 +249,7 @@ static void a_damaged_sys_is_set_aside(void **state)
     expect_sys_set_aside();
     struct store *store = open_ok(NOSYNC);
     assert_int_equal(count_sessions(store), 1);
-    set_format(store, STORE_SYS, STORE_FORMAT + 1);
+    set_format(store, STORE_SYS, SYS_FORMAT + 1);
     store_close(store);
     expect_sys_set_aside();
 }
