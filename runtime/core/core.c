@@ -32,6 +32,11 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     return 0;
 }
 
+void core_set_push_sink(struct core *core, struct sink *sink)
+{
+    core->push_sink = sink;
+}
+
 void core_stop(struct core *core)
 {
     jobs_stop(&core->jobs);

@@ -37,6 +37,7 @@ struct core {
     struct running running;
     struct pendings pendings;
     struct streams *streams;
+    struct sink *push_sink; /* of stdio, or NULL: core.h */
 
     struct session *stdio_session; /* in the arena */
 };

@@ -30,6 +30,10 @@ struct sink {
     void *ctx;                        /* core's own */
 };
 
+/* On stdio: a sink per call (call->open_sink), and one that is always there for what belongs to no
+ * call, core->push_sink (core_set_push_sink). Both write lines to stdout and always take the
+ * message: a client that lets too much pile up is taken for gone. */
+
 static inline bool sink_send(struct sink *sink, struct str id, struct str message)
 {
     return sink->ops->send(sink, id, message);
