@@ -32,7 +32,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     return 0;
 }
 
-void core_set_push_sink(struct core *core, struct sink *sink)
+void core_push_to(struct core *core, struct sink *sink)
 {
     core->push_sink = sink;
 }

@@ -46,7 +46,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
 /* The stdio transport tells where messages go that belong to no call (core/sink.h): before the
  * first call, and NULL when stdout is gone or the transport ends. The sink stays the transport's:
  * core sends only, neither `end`s it nor sets anything in it. */
-void core_set_push_sink(struct core *core, struct sink *sink);
+void core_push_to(struct core *core, struct sink *sink);
 /* Time-outs, wakes of other workers that were lost. Every 50 ms or so; cheap. */
 void core_tick(struct core *core);
 /* What runs for long ends soon. Before the loop is drained. */

@@ -14,7 +14,8 @@ struct sink;
 
 struct sink_ops {
     /* Takes a copy of the message (one JSON object), as an event of this id (STR_NONE: none; stdio
-     * shows none). False: there is no room for more until `ready`. Never calls back. */
+     * shows none). False: it was taken, but there is no room for more until `ready`. What is sent
+     * all the same may be lost, with the connection. Never calls back. */
     bool (*send)(struct sink *sink, struct str id, struct str message);
     /* What was sent goes out, then the stream ends in good order. The sink is gone. Never calls
      * back. */
@@ -31,7 +32,7 @@ struct sink {
 };
 
 /* On stdio: a sink per call (call->open_sink), and one that is always there for what belongs to no
- * call, core->push_sink (core_set_push_sink). Both write lines to stdout and always take the
+ * call, core->push_sink (core_push_to). Both write lines to stdout and always take the
  * message: a client that lets too much pile up is taken for gone. */
 
 static inline bool sink_send(struct sink *sink, struct str id, struct str message)
