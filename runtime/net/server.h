@@ -41,7 +41,8 @@ struct net_config {
     int64_t
         body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */
     int64_t send_stall_ms; /* [HTTP_SEND_STALL_MS] */
-    int64_t send_max_ms;   /* [HTTP_SEND_MAX_MS] */
+    int64_t send_max_ms;   /* [HTTP_SEND_MAX_MS] of a reply, but not of a stream */
+    int64_t heartbeat_ms;  /* [STREAM_HEARTBEAT_MS] between the comments of a stream */
     int64_t start_ms;      /* [WORKER_START_MS] a process that is not ready by then is killed */
     int64_t keeper_stall_ms; /* [KEEPER_STALL_MS] over the second that it rests between ticks */
     int64_t stall_ms;        /* [WORKER_STALL_MS] a loop that stands still this long is killed */

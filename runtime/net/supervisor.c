@@ -413,6 +413,7 @@ static int fill_config(struct supervisor *s, const struct net_config *config)
     DEFAULT(c->head_deadline_ms, HTTP_HEAD_DEADLINE_MS);
     DEFAULT(c->body_deadline_ms, HTTP_BODY_DEADLINE_MS);
     DEFAULT(c->send_stall_ms, HTTP_SEND_STALL_MS);
+    DEFAULT(c->heartbeat_ms, STREAM_HEARTBEAT_MS);
     DEFAULT(c->send_max_ms, HTTP_SEND_MAX_MS);
     DEFAULT(c->start_ms, WORKER_START_MS);
     DEFAULT(c->keeper_stall_ms, KEEPER_STALL_MS);

@@ -425,10 +425,10 @@ static void S_08_delete_reaches_core_when_allowed(void **state)
     answer_done(&a);
     close(fd);
     fd = rig_connect(&rig);
-    rig_send(fd, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    rig_send(fd, "PUT /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n");
     a = rig_read(fd);
     assert_int_equal(a.status, 405);
-    assert_string_equal(answer_header(&a, "Allow"), "POST, DELETE, OPTIONS");
+    assert_string_equal(answer_header(&a, "Allow"), "GET, POST, DELETE, OPTIONS");
     answer_done(&a);
     close(fd);
     assert_int_equal(rig_status(&rig, "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n"
