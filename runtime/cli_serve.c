@@ -202,6 +202,7 @@ static int serve(struct server *server)
         .hosts = config->allowed_hosts.v,
         .n_hosts = config->allowed_hosts.n,
         .allow_client_delete = config->allow_client_delete,
+        .heartbeat_ms = config->heartbeat_s * INT64_C(1000),
     };
     const struct net_callbacks callbacks = {
         .ctx = server,

@@ -53,6 +53,8 @@ static const struct key keys[] = {
      "a session unused for so long is gone"},
     {"mcp.session.allowClientDelete", SWITCH, AT(allow_client_delete), 0, 0, "false",
      "whether a client may end its session by DELETE"},
+    {"mcp.streams.heartbeatSeconds", COUNT, AT(heartbeat_s), 1, 3600, "15",
+     "between two comments of an open stream; who confirms none from one to the next is gone"},
     {"mcp.application.mountPath", PATH, AT(mount_path), 0, 0, "/mcp", "path of the endpoint"},
     {"mcp.application.maxTools", COUNT, AT(max_tools), 1, 10000, "200",
      "tools of a page of tools/list"},

@@ -34,6 +34,7 @@ struct config {
     uint32_t list_page;
     uint32_t session_idle_s;
     bool allow_client_delete;
+    uint32_t heartbeat_s; /* of streams */
     const char *mount_path;
     uint32_t max_tools;
     const char *operations_path;

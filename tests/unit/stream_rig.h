@@ -239,6 +239,8 @@ struct reader {
     bool is_chunked, is_over; /* the last chunk has come, or the end of the connection */
     size_t chunk_left;
     struct answer head;
+    char *in; /* of malloc: read already */
+    size_t in_n, in_at;
 };
 
 struct event {
@@ -247,13 +249,30 @@ struct event {
     char *data; /* of malloc; NULL: the stream is over */
 };
 
+#define READER_BYTES 16384
+
+/* A byte as it comes, or -1 at the end. Nothing comes behind a stream, so reading ahead is fine. */
+static int reader_raw(struct reader *r)
+{
+    if (r->in_at < r->in_n)
+        return (unsigned char)r->in[r->in_at++];
+    struct pollfd p = {.fd = r->fd, .events = POLLIN};
+    if (!r->in)
+        r->in = malloc(READER_BYTES);
+    assert_int_not_equal(poll(&p, 1, RIG_WAIT_MS), 0);
+    ssize_t n = recv(r->fd, r->in, READER_BYTES, 0);
+    r->in_n = n > 0 ? (size_t)n : 0;
+    r->in_at = 0;
+    return n > 0 ? (unsigned char)r->in[r->in_at++] : -1;
+}
+
 /* The size of the next chunk: hexadecimal digits and nothing else. */
 static void reader_chunk(struct reader *r)
 {
     char line[32];
     size_t n = 0;
     int c;
-    while ((c = rig_byte(r->fd)) >= 0 && c != '\n' && n < sizeof line - 1)
+    while ((c = reader_raw(r)) >= 0 && c != '\n' && n < sizeof line - 1)
         line[n++] = (char)c;
     if (c < 0) {
         r->is_over = true;
@@ -266,8 +285,8 @@ static void reader_chunk(struct reader *r)
     if (r->chunk_left)
         return;
     r->is_over = true;
-    assert_int_equal(rig_byte(r->fd), '\r');
-    assert_int_equal(rig_byte(r->fd), '\n');
+    assert_int_equal(reader_raw(r), '\r');
+    assert_int_equal(reader_raw(r), '\n');
 }
 
 /* A byte of the stream, or -1 at its end. */
@@ -277,11 +296,11 @@ static int reader_byte(struct reader *r)
         reader_chunk(r);
     if (r->is_over)
         return -1;
-    int c = rig_byte(r->fd);
+    int c = reader_raw(r);
     r->is_over = c < 0;
     if (r->is_chunked && c >= 0 && !--r->chunk_left) {
-        assert_int_equal(rig_byte(r->fd), '\r');
-        assert_int_equal(rig_byte(r->fd), '\n');
+        assert_int_equal(reader_raw(r), '\r');
+        assert_int_equal(reader_raw(r), '\n');
     }
     return c;
 }
@@ -382,7 +401,9 @@ UNUSED static struct reader reader_get(int fd, const char *headers)
 UNUSED static void reader_done(struct reader *r)
 {
     answer_done(&r->head);
+    free(r->in);
     close(r->fd);
+    *r = (struct reader){.fd = -1};
 }
 
 #endif

@@ -30,6 +30,7 @@ static void T_10_a_post_as_a_stream(void **state)
         assert_null(answer_header(&r.head, "Connection"));
         expect_numbers(&r, n[i]);
         answer_done(&r.head);
+        free(r.in);
     }
     struct answer a = rig_post(fd, "", "{\"json\":1}");
     assert_string_equal(a.body, "{\"json\":1}");
@@ -83,6 +84,7 @@ static void a_message_larger_than_what_may_wait(void **state)
     free(e.data);
     reader_expect_end(&r);
     answer_done(&r.head);
+    free(r.in);
     r = reader_post(fd, "\"stream 1\"");
     expect_numbers(&r, 1);
     reader_done(&r);
@@ -151,6 +153,7 @@ static void K1_two_streams_in_one_segment(void **state)
     struct reader r = reader_begin(fd);
     expect_numbers(&r, 2);
     answer_done(&r.head);
+    free(r.in);
     if (!rig_is_closed(fd))
         rig_is_alive(&rig);
     close(fd);
