@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "cli.h"
+#include "net/loop.h"
 #include "net/server.h"
 #include "transfer_jobs.h"
 
@@ -27,6 +28,8 @@ struct server {
     struct core_transfer transfer;
     struct core_config core_config;
     struct store *store; /* of this process */
+    struct core *core;   /* likewise; in a worker */
+    struct loop *loop;
 };
 
 static void fill_core_config(const struct config *config, struct core_config *ret)
@@ -66,7 +69,8 @@ static void close_store(struct server *server)
 
 /* ---- in a worker ---------------------------------------------------------------------------- */
 
-static int worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
+static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                        struct core **ret)
 {
     struct server *server = ctx;
     (void)slot;
@@ -74,9 +78,12 @@ static int worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core
     if (err < 0)
         return err;
     store_attach(server->store, loop);
+    server->core_config.bus = bus;
     err = core_new(&server->core_config, server->store, loop, ret);
     if (err < 0)
         close_store(server);
+    else
+        server->core = *ret, server->loop = loop;
     return err;
 }
 
@@ -89,7 +96,9 @@ static int64_t worker_standing_ms(void *ctx)
 /* And who waits for another process gets an answer some time. */
 static void worker_tick(void *ctx)
 {
-    store_expire_writes(((struct server *)ctx)->store);
+    struct server *server = ctx;
+    store_expire_writes(server->store);
+    core_tick(server->core);
 }
 
 static void worker_ending(void *ctx, struct core *core)
@@ -98,10 +107,20 @@ static void worker_ending(void *ctx, struct core *core)
     core_stop(core);
 }
 
+/* What is on its way to the store is the core's: letters, frames. */
+static void settle(struct server *server)
+{
+    struct store_write nothing = {.space = STORE_SYS};
+    store_apply(server->store, &nothing);
+    loop_drain(server->loop);
+}
+
 static void worker_stop(void *ctx, struct core *core)
 {
+    struct server *server = ctx;
+    settle(server);
     core_free(core);
-    close_store(ctx);
+    close_store(server);
 }
 
 /* ---- in the keeper -------------------------------------------------------------------------- */

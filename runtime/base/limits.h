@@ -116,6 +116,7 @@
 #define PUSHES_WAITING_MAX    200         /* of a session without a stream; the oldest go */
 #define PUSHES_BYTES          (16u << 20) /* of them together; one always fits */
 #define MAIL_KEEP_MS          60000
+#define BUS_LOOK_MS           1000       /* between looks for what a lost wake should have told */
 #define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
 #define ASK_TIMEOUT_MS        30000      /* for a client's answer */
 #define ASK_TIMEOUT_MAX_MS    (60ll * 60 * 1000)

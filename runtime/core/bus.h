@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct bus;
+struct loop;
 
 struct worker_id {
     uint32_t slot;
@@ -24,7 +25,8 @@ struct worker_id {
 /* What a worker has, so that nobody is woken in vain. */
 enum bus_flag { BUS_CALLS = 1 << 0 /* that can be cancelled */, BUS_STREAMS = 1 << 1 /* live */ };
 
-/* All take NULL for the bus of a process that is alone (stdio, tests): slot 0, epoch 1. */
+/* All take NULL for a bus of one that wakes nobody: slot 0, epoch 1. A core always has a bus, one
+ * of its own if it was given none. */
 struct worker_id bus_self(const struct bus *bus);
 uint32_t bus_slots(const struct bus *bus);                         /* slots are 0 .. n-1 */
 struct worker_id bus_worker(const struct bus *bus, uint32_t slot); /* who has the slot now */
@@ -32,9 +34,17 @@ bool bus_is_alive(const struct bus *bus, struct worker_id worker);
 /* Its on_wake is called soon; also for oneself. */
 void bus_wake(struct bus *bus, uint32_t slot);
 void bus_wake_all(struct bus *bus, uint32_t flags); /* that have one of these, oneself too */
-void bus_set_flags(struct bus *bus, uint32_t flags);
+/* Two users have a flag each: whoever changes his leaves the other one alone. */
+void bus_set_flag(struct bus *bus, enum bus_flag flag, bool on);
 uint32_t bus_flags(const struct bus *bus, uint32_t slot);
 /* Called on the loop after wakes, and once a second without one. */
 void bus_on_wake(struct bus *bus, void (*fn)(void *ctx), void *ctx);
+/* That time has come: looks now. */
+void bus_look(struct bus *bus);
+
+/* The bus of a process that is alone: it is woken by itself only, by its loop. Free it with the
+ * loop drained. */
+int bus_new_alone(struct loop *loop, struct bus **ret);
+void bus_free_alone(struct bus *bus); /* NULL is fine */
 
 #endif

@@ -1,12 +1,32 @@
 /* core/core.c - the engine of one worker comes and goes; core_handle is in dispatch.c. */
 #include "core/core.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
 
 #include <stdlib.h>
+
+static void on_wake(void *ctx)
+{
+    struct core *core = ctx;
+    mail_take(core);
+    streams_wake(core->streams);
+}
+
+/* One without others gets a bus of its own, so that nobody else has to ask. */
+static int join_bus(struct core *core)
+{
+    int err = 0;
+    if (!core->config.bus) {
+        err = bus_new_alone(core->loop, &core->own_bus);
+        core->config.bus = core->own_bus;
+    }
+    bus_on_wake(core->config.bus, on_wake, core);
+    return err;
+}
 
 int core_new(const struct core_config *config, struct store *store, struct loop *loop,
              struct core **ret)
@@ -17,11 +37,14 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     core->config = *config;
     core->store = store;
     core->loop = loop;
+    core->look_at_ms = clock_mono_ms() + BUS_LOOK_MS;
     scans_init(&core->scans);
     jobs_init(&core->jobs);
     batches_init(&core->batches);
     arena_init(&core->arena, 0);
-    int err = store_secret(store, core->cursor_key.bytes);
+    int err = join_bus(core);
+    if (err == 0)
+        err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)
         err = resource_uris_init(&core->uris, &core->arena);
     if (err < 0) {
@@ -37,6 +60,17 @@ void core_push_to(struct core *core, struct sink *sink)
     core->push_sink = sink;
 }
 
+void core_tick(struct core *core)
+{
+    int64_t now_ms = clock_mono_ms();
+    pending_tick(core);
+    streams_tick(core->streams);
+    if (now_ms < core->look_at_ms)
+        return;
+    core->look_at_ms = now_ms + BUS_LOOK_MS;
+    bus_look(core->config.bus);
+}
+
 void core_stop(struct core *core)
 {
     jobs_stop(&core->jobs);
@@ -46,6 +80,8 @@ void core_free(struct core *core)
 {
     if (!core)
         return;
+    bus_on_wake(core->config.bus, NULL, NULL);
+    bus_free_alone(core->own_bus);
     catalog_unref(core->catalog);
     arena_done(&core->arena);
     free(core);

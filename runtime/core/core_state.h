@@ -34,7 +34,10 @@ struct core {
     struct scans scans;
     struct jobs jobs;
     struct batches batches;
+    struct bus *own_bus; /* if the config has none; NULL */
+    struct mail mail;
     struct running running;
+    int64_t look_at_ms; /* next look for what others left, without a wake */
     struct pendings pendings;
     struct streams *streams;
     struct sink *push_sink; /* of stdio, or NULL: core.h */

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "core/bus.h"
+#include "core/store.h"
 
 struct core;
 struct tape_node;
@@ -26,9 +27,19 @@ enum mail_kind {
     MAIL_KINDS,
 };
 
+/* Of a worker. */
+struct mail {
+    struct store_write deletion; /* first */
+    struct store_op deletion_op;
+    bool is_deleting;
+    struct core *core;
+    uint64_t taken_seq; /* of the last letter that was taken; 0: of none that is still there */
+};
+
 /* `body`: the members of a JSON object without the braces ("\"a\":1"), copied. `then` (may be
- * NULL) is called on the loop once the letter is committed, or with an error; it is called before
- * this returns if the letter is to oneself. */
+ * NULL) is called on the loop once the letter is committed, or with an error: ERR_LOST if that
+ * worker is dead, ERR_LIMIT, ERR_NO_MEMORY, what the store says. It is called before this returns
+ * if there is nothing to wait for: the letter is to oneself (and was taken), or was not written. */
 typedef void (*mail_then_fn)(void *ctx, int err);
 void mail_send(struct core *core, struct worker_id to, enum mail_kind kind, struct str body,
                mail_then_fn then, void *ctx);

@@ -42,7 +42,3 @@ int call_is_cancelled(const struct call *call)
 {
     return call->cancelled;
 }
-void core_tick(struct core *core)
-{
-    (void)core;
-}

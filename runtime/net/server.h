@@ -51,8 +51,10 @@ struct net_config {
 
 struct net_callbacks {
     void *ctx;
-    /* In a new worker process, before it accepts. The core must use `loop`. */
-    int (*worker_start)(void *ctx, uint32_t slot, struct loop *loop, struct core **ret);
+    /* In a new worker process, before it accepts. The core must use `loop`; `bus` goes
+     * to the other workers, or is NULL (stdio). */
+    int (*worker_start)(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                        struct core **ret);
     /* In the worker, on the loop, with every tick: how long something that others wait for has been
      * standing in this process (a write transaction). From stall_ms on the worker counts as one
      * whose loop stands still. */

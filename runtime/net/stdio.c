@@ -382,7 +382,7 @@ int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes)
     int err = loop_new(&s.loop);
     if (err < 0)
         return err;
-    err = callbacks->worker_start(callbacks->ctx, 0, s.loop, &s.core);
+    err = callbacks->worker_start(callbacks->ctx, 0, NULL, s.loop, &s.core);
     if (err < 0) {
         loop_free(s.loop);
         return err;

@@ -24,7 +24,8 @@ struct worker {
     struct loop *loop;
     struct core *core;
     struct fence *fence;
-    struct ev_io signals, lifeline;
+    struct bus bus;
+    struct ev_io signals, lifeline, wakes;
 };
 
 static void on_signal(struct ev_loop *ev, struct ev_io *signals, int events)
@@ -50,6 +51,16 @@ static void on_orphaned(struct ev_loop *ev, struct ev_io *lifeline, int events)
     fence_stop(w->fence, ORPHAN_GRACE_MS);
 }
 
+static void on_woken(struct ev_loop *ev, struct ev_io *wakes, int events)
+{
+    struct worker *w = wakes->data;
+    uint64_t count;
+    (void)ev;
+    (void)events;
+    if (read(wakes->fd, &count, sizeof count) == sizeof count)
+        bus_look(&w->bus);
+}
+
 static void beat(void *ctx)
 {
     const struct child *child = ((struct worker *)ctx)->child;
@@ -64,9 +75,11 @@ static void watch(struct worker *w)
     static const int signals[] = {SIGTERM, SIGHUP, 0};
     ev_io_init(&w->signals, on_signal, process_signal_fd(signals), EV_READ);
     ev_io_init(&w->lifeline, on_orphaned, w->child->lifeline, EV_READ);
-    w->signals.data = w->lifeline.data = w;
+    ev_io_init(&w->wakes, on_woken, w->child->wakes[w->child->slot], EV_READ);
+    w->signals.data = w->lifeline.data = w->wakes.data = w;
     ev_io_start(loop_ev(w->loop), &w->signals);
     ev_io_start(loop_ev(w->loop), &w->lifeline);
+    ev_io_start(loop_ev(w->loop), &w->wakes);
     loop_on_tick(w->loop, beat, w);
     if (w->child->callbacks->worker_tick)
         loop_on_tick(w->loop, w->child->callbacks->worker_tick, w->child->callbacks->ctx);
@@ -83,11 +96,15 @@ static int open_http(struct worker *w)
 
 static int start(struct worker *w)
 {
-    const struct net_callbacks *callbacks = w->child->callbacks;
-    int err = loop_new(&w->loop);
+    const struct child *child = w->child;
+    const struct net_callbacks *callbacks = child->callbacks;
+    int err = bus_join(&w->bus, child->board->workers, child->wakes, child->config->n_workers,
+                       child->slot);
+    if (err == 0)
+        err = loop_new(&w->loop);
     if (err < 0)
         return err;
-    err = callbacks->worker_start(callbacks->ctx, w->child->slot, w->loop, &w->core);
+    err = callbacks->worker_start(callbacks->ctx, child->slot, &w->bus, w->loop, &w->core);
     return err < 0 ? err : open_http(w);
 }
 

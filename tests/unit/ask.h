@@ -149,6 +149,8 @@ static inline void bench_open(struct bench *b, const struct core_config *config)
 
 static inline void bench_close(struct bench *b)
 {
+    while (loop_turn(&b->loop, 0))
+        ;
     core_free(b->core);
     store_close(b->store);
     while (loop_turn(&b->loop, 0)) /* the store's last post frees what it needs */

@@ -184,10 +184,11 @@ struct rig {
     int ready[2];
 };
 
-static int rig_worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
+static int rig_worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                            struct core **ret)
 {
     struct rig *rig = ctx;
-    (void)slot;
+    (void)slot, (void)bus;
     if (rig && rig->starts)
         (*rig->starts)++;
     struct core *core = calloc(1, sizeof *core);

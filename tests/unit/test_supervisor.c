@@ -39,12 +39,14 @@ static void on_keeper_stop(void *ctx)
     notes->keeper_stops++;
 }
 
-static int on_worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
+static int on_worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                           struct core **ret)
 {
     notes->worker_starts++;
     if (notes->worker_starts == notes->worker_stops_itself)
         raise(SIGSTOP);
-    return notes->worker_result < 0 ? notes->worker_result : rig_worker_start(ctx, slot, loop, ret);
+    return notes->worker_result < 0 ? notes->worker_result
+                                    : rig_worker_start(ctx, slot, bus, loop, ret);
 }
 
 static int64_t on_worker_standing(void *ctx)
