@@ -23,7 +23,11 @@ struct worker_id {
 };
 
 /* What a worker has, so that nobody is woken in vain. */
-enum bus_flag { BUS_CALLS = 1 << 0 /* that can be cancelled */, BUS_STREAMS = 1 << 1 /* live */ };
+enum bus_flag {
+    BUS_CALLS = 1 << 0,   /* that can be cancelled */
+    BUS_STREAMS = 1 << 1, /* live */
+    BUS_ASKS = 1 << 2,    /* questions to clients that wait for answers */
+};
 
 /* All take NULL for a bus of one that wakes nobody: slot 0, epoch 1. A core always has a bus, one
  * of its own if it was given none. */
@@ -34,7 +38,7 @@ bool bus_is_alive(const struct bus *bus, struct worker_id worker);
 /* Its on_wake is called soon; also for oneself. */
 void bus_wake(struct bus *bus, uint32_t slot);
 void bus_wake_all(struct bus *bus, uint32_t flags); /* that have one of these, oneself too */
-/* Two users have a flag each: whoever changes his leaves the other one alone. */
+/* Each has one user: whoever changes his leaves the others alone. */
 void bus_set_flag(struct bus *bus, enum bus_flag flag, bool on);
 uint32_t bus_flags(const struct bus *bus, uint32_t slot);
 /* Called on the loop after wakes, and once a second without one. */

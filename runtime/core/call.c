@@ -73,9 +73,21 @@ struct str call_errors_data(struct call *call, const char *prefix,
 
 /* ---- Answering ------------------------------------------------------------------------------ */
 
+/* Whatever its handler said: who cancelled it has forgotten it, and of a session that is gone
+ * nobody is left. */
+static bool ends_silently(const struct call *call)
+{
+    int why = call_is_cancelled(call);
+    return why == ERR_CANCELLED || why == ERR_SESSION_GONE;
+}
+
 /* Without memory for the body there is still a status. */
 void call_leave(struct call *call)
 {
+    if (running_remove(&call->core->running, call) && ends_silently(call)) {
+        call_end(call); /* comes back here */
+        return;
+    }
     if (call->out.body.failed) {
         buf_done(&call->out.body);
         call->out.http_status = err_http_status(ERR_NO_MEMORY);

@@ -63,17 +63,30 @@ void core_push_to(struct core *core, struct sink *sink)
 void core_tick(struct core *core)
 {
     int64_t now_ms = clock_mono_ms();
+    running_tick(core);
     pending_tick(core);
     streams_tick(core->streams);
     if (now_ms < core->look_at_ms)
         return;
     core->look_at_ms = now_ms + BUS_LOOK_MS;
     bus_look(core->config.bus);
+    running_look(core);
+}
+
+void core_close(struct core *core)
+{
+    streams_stop(core->streams);
+}
+
+void core_hurry(struct core *core)
+{
+    running_stop(core);
 }
 
 void core_stop(struct core *core)
 {
     jobs_stop(&core->jobs);
+    running_stop(core);
 }
 
 void core_free(struct core *core)

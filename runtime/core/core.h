@@ -49,6 +49,10 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
 void core_push_to(struct core *core, struct sink *sink);
 /* Time-outs, wakes of other workers that were lost. Every 50 ms or so; cheap. */
 void core_tick(struct core *core);
+/* An orderly stop, in its order. No more requests come: streams that only listen end. */
+void core_close(struct core *core);
+/* The time of calls in flight is nearly over: they are cancelled. */
+void core_hurry(struct core *core);
 /* What runs for long ends soon. Before the loop is drained. */
 void core_stop(struct core *core);
 /* With no call in flight: drain the loop first, which also ends what waits for its turn. */

@@ -94,10 +94,19 @@ static int parse_params(struct call *call, void **ret)
     return err;
 }
 
+static bool is_cancellable(const struct call *call)
+{
+    return call->row->flags & MCP_CANCELLABLE && call->session;
+}
+
+/* When the handler says that the answer comes later it may have come already, and the call be gone;
+ * so what can be cancelled is made known before. */
 static void run(struct call *call)
 {
     void *params, *result = NULL;
     int err = parse_params(call, &params);
+    if (err == 0 && is_cancellable(call))
+        running_add(&call->core->running, call);
     if (err == 0) {
         result = arena_zalloc(&call->arena, call->row->result_size);
         err = result ? call->row->run(call, params, result) : ERR_NO_MEMORY;
@@ -229,14 +238,18 @@ static void handle_post(struct core *core, struct call *call)
         dispatch_fail(call, err);
 }
 
+static void all_told(void *ctx, int err)
+{
+    (void)err; /* it is over; those who were not told see it within a second */
+    call_accept(ctx, 204);
+}
+
 static void session_ended(struct call *call, int err)
 {
-    if (err < 0) {
+    if (err < 0)
         dispatch_fail(call, err);
-        return;
-    }
-    scans_stop_session(&call->core->scans, call->session->record.id);
-    call_accept(call, 204);
+    else
+        session_over(call->core, call->session->record.id, all_told, call);
 }
 
 static void handle_delete(struct core *core, struct call *call)

@@ -109,13 +109,21 @@ int mcp_on_notifications_initialized(struct call *call,
     return err < 0 ? err : CALL_LATER;
 }
 
-/* Accepted and ignored, as an unknown id has to be. What may run for long, a search, is not stopped
- * by it yet: it ends by itself when its page is full or SCAN_MS_MAX is over. */
+static void cancel_told(void *ctx, int err)
+{
+    (void)err; /* the client hears of nothing; mail.c has logged it */
+    call_accept(ctx, 202);
+}
+
+/* One without an id names nothing (2025-11-25 allows that, for tasks). */
 int mcp_on_notifications_cancelled(struct call *call,
                                    const struct mcp_cancelled_notification_params *params)
 {
-    (void)call, (void)params;
-    return 0;
+    if (!params->has_request_id)
+        return 0;
+    running_cancel(call->core, call->session->record.id, params->request_id,
+                   params->has_reason ? params->reason : STR_NONE, cancel_told, call);
+    return CALL_LATER;
 }
 
 int mcp_on_ping(struct call *call, const struct mcp_request_params *params, struct mcp_result *ret)
