@@ -101,6 +101,18 @@ static void worker_tick(void *ctx)
     core_tick(server->core);
 }
 
+static void worker_closing(void *ctx, struct core *core)
+{
+    (void)ctx;
+    core_close(core);
+}
+
+static void worker_hurry(void *ctx, struct core *core)
+{
+    (void)ctx;
+    core_hurry(core);
+}
+
 static void worker_ending(void *ctx, struct core *core)
 {
     (void)ctx;
@@ -228,6 +240,8 @@ static int serve(struct server *server)
         .worker_start = worker_start,
         .worker_standing_ms = worker_standing_ms,
         .worker_tick = worker_tick,
+        .worker_closing = worker_closing,
+        .worker_hurry = worker_hurry,
         .worker_ending = worker_ending,
         .worker_stop = worker_stop,
         .keeper_start = keeper_start,

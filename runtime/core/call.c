@@ -110,7 +110,7 @@ static bool is_ours(int err)
 {
     return err_rpc_code(err) == err_rpc_code(ERR_INTERNAL) && err != ERR_BUSY &&
            err != ERR_SESSIONS && err != ERR_READERS && err != ERR_TIMED_OUT &&
-           err != ERR_NO_MEMORY && err != ERR_OUTPUT;
+           err != ERR_NO_MEMORY && err != ERR_OUTPUT && err != ERR_CLOSED;
 }
 
 void call_fail(struct call *call, int err, struct str message, struct str data_json)

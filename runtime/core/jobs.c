@@ -299,10 +299,15 @@ static void recorded(struct store_write *write, int err)
 {
     struct job *job = job_of(write);
     struct jobs *jobs = &job->core->jobs;
+    int unwanted = call_is_cancelled(job->call); /* before its client learnt of the job */
     jobs->n_starting--;
     answer(job, err);
     if (err < 0) {
         job_free(job);
+        return;
+    }
+    if (unwanted) {
+        give_up(job, JOB_CANCELLED, ERR_CANCELLED);
         return;
     }
     append(jobs, job);

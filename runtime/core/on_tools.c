@@ -48,7 +48,7 @@ static int check_text(struct call *call, struct str text, struct arena *arena)
     memset(padded + text.n, 0, JSON_PADDING_BYTES);
     int err = tape_open((struct str){padded, text.n}, arena, &tape, &fault);
     if (err == 0)
-        err = json_schema_check(call->output, tape, &faults);
+        err = json_schema_check_unless(call->output, tape, &call->cancelled, &faults);
     if (err == ERR_PARAMS)
         return tell_misfit(call, &faults.v[0]);
     return err == ERR_LIMIT ? 0 : err;

@@ -61,8 +61,12 @@ struct net_callbacks {
     int64_t (*worker_standing_ms)(void *ctx);
     /* In the worker (of stdio too), on the loop, with every tick. */
     void (*worker_tick)(void *ctx);
-    /* In the worker (of stdio too), on the loop, when no more requests come: what still runs should
-     * end. NULL is fine. */
+    /* In the worker, on the loop: an orderly stop begins, and no more requests come; then, while
+     * some are still in flight, STOP_HURRY_MS before the end of the grace. */
+    void (*worker_closing)(void *ctx, struct core *core);
+    void (*worker_hurry)(void *ctx, struct core *core);
+    /* In the worker (of stdio too), on the loop, when all connections are gone: what still runs
+     * should end. */
     void (*worker_ending)(void *ctx, struct core *core);
     /* In the worker, after the last answer. Frees the core and closes the store. */
     void (*worker_stop)(void *ctx, struct core *core);
