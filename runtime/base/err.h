@@ -33,6 +33,7 @@
     X(NO_STREAM, -32600, 200, "The client takes no stream")                  \
     X(CAPABILITY, -32600, 200, "The client did not declare the capability")  \
     X(REMOTE, -32603, 200, "The client answered with an error")              \
+    X(ANSWER, -32603, 200, "The client's answer is not what was asked for")  \
     X(LOST, -32603, 200, "The worker was lost; the outcome is unknown")      \
     X(OUTPUT, -32603, 200, "The result breaks its outputSchema")             \
     X(BUSY, -32603, 503, "Server is busy")                                   \

@@ -95,6 +95,7 @@ void core_free(struct core *core)
         return;
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
+    pending_close(core);
     catalog_unref(core->catalog);
     arena_done(&core->arena);
     free(core);

@@ -170,8 +170,8 @@ void dispatch_message(struct core *core, struct call *call, int read_err,
     case RPC_NOTIFICATION:
         handle_notification(call, read_err);
         break;
-    default: /* an answer to a request of ours: none is waiting */
-        call_accept(call, 202);
+    default:
+        pending_answered(core, call);
     }
 }
 

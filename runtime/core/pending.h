@@ -3,11 +3,12 @@
  * MCP 2025-06-18: Sampling, Elicitation, Roots; Lifecycle, Timeouts. A request's id is
  * "slot.epoch.random", so that an answer which another worker received finds the one that waits
  * (MAIL_ANSWER). It is asked only of a client that declared the capability. Every outcome is one
- * call of `done`: the client's result, checked by the revision's table; its error; ERR_TIMED_OUT
- * (then the client gets notifications/cancelled); ERR_CANCELLED or ERR_SESSION_GONE (of the call or
- * session); ERR_BUSY at once beyond PENDING_MAX of a session. A late, doubled or forged answer, or
- * one of another session, changes nothing. A dropped connection changes nothing either: the stream
- * can be resumed. Loop only.
+ * call of `done`: the client's result, checked by the revision's table; its error; ERR_ANSWER (a
+ * result that is not what the method or the asked-for schema allows); ERR_TIMED_OUT (then the
+ * client gets notifications/cancelled); ERR_CANCELLED or ERR_SESSION_GONE (of the call or session);
+ * ERR_BUSY at once beyond PENDING_MAX of a session. A late, doubled or forged answer, or one of
+ * another session, changes nothing. A dropped connection changes nothing either: the stream can be
+ * resumed. Loop only.
  */
 #ifndef TENON_CORE_PENDING_H
 #define TENON_CORE_PENDING_H
@@ -19,10 +20,10 @@
 struct pending;
 
 struct pending_answer {
-    int err;           /* 0: result is there; ERR_REMOTE: the client answered by an error */
-    struct str result; /* raw JSON object */
-    int code;          /* of ERR_REMOTE */
-    struct str message;
+    int err;            /* 0: result is there; ERR_REMOTE: the client answered by an error */
+    struct str result;  /* raw JSON object */
+    int code;           /* of ERR_REMOTE */
+    struct str message; /* of ERR_REMOTE; of ERR_ANSWER: what was wrong */
 };
 
 struct pending_ask {
@@ -35,9 +36,13 @@ struct pending_ask {
     void *ctx;
 };
 
-struct pendings {
-    struct pending *first; /* all that wait */
+#define PENDING_BUCKETS 256
+
+struct pendings { /* all that wait, by session */
+    struct pending *buckets[PENDING_BUCKETS];
     uint32_t n;
+    uint64_t serial; /* of the newest */
+    int64_t next_ms; /* none is over before */
 };
 
 /* On the call's own stream. 0 (done will be called), or ERR_CAPABILITY (the client did not declare
@@ -56,5 +61,7 @@ void pending_end_session(struct core *core, struct str session_id);
 /* MAIL_ANSWER {"session", "body" (the whole message as a string)} */
 void pending_take_answer(struct core *core, struct worker_id from, const struct tape_node *letter);
 void pending_tick(struct core *core); /* time-outs */
+/* The core goes: what still waits is told ERR_CLOSED. */
+void pending_close(struct core *core);
 
 #endif

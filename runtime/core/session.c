@@ -61,6 +61,31 @@ static int read_record(struct core *core, struct str id, struct arena *arena,
     return err == ERR_ABSENT ? ERR_SESSION_GONE : err;
 }
 
+static int read_session(struct core *core, struct str id, struct arena *arena, struct session **ret)
+{
+    struct session *session = arena_zalloc(arena, sizeof *session);
+    if (!session)
+        return ERR_NO_MEMORY;
+    int err = read_record(core, id, arena, &session->record);
+    if (err < 0)
+        return err;
+    session->revision = revision_find(session->record.version);
+    if (session->revision < 0)
+        return ERR_SESSION_GONE;
+    session->state = session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING;
+    *ret = session;
+    return 0;
+}
+
+int session_read(struct core *core, struct str id, struct arena *arena, const struct session **ret)
+{
+    struct session *session = core->stdio_session;
+    int err = id.n ? read_session(core, id, arena, &session) : session ? 0 : ERR_SESSION_GONE;
+    if (err == 0)
+        *ret = session;
+    return err;
+}
+
 int session_find(struct core *core, struct call *call, struct session **ret)
 {
     if (call->in.stdio) {
@@ -73,17 +98,12 @@ int session_find(struct core *core, struct call *call, struct session **ret)
         return ERR_NO_SESSION;
     if (!could_be_an_id(call->in.session_id))
         return ERR_SESSION_GONE;
-    struct session *session = arena_zalloc(&call->arena, sizeof *session);
-    if (!session)
-        return ERR_NO_MEMORY;
-    int err = read_record(core, call->in.session_id, &call->arena, &session->record);
+    struct session *session;
+    int err = read_session(core, call->in.session_id, &call->arena, &session);
     if (err < 0)
         return err;
-    session->revision = revision_find(session->record.version);
-    if (session->revision < 0 ||
-        !str_eq(session->record.profile, str_of(profile_name(call->in.profile))))
+    if (!str_eq(session->record.profile, str_of(profile_name(call->in.profile))))
         return ERR_SESSION_GONE;
-    session->state = session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING;
     *ret = session;
     return 0;
 }
