@@ -229,7 +229,16 @@ int session_set_operating(struct core *core, struct call *call, session_then_fn 
     call->session->record.active_ms = clock_wall_ms();
     call->session->record.expires_ms =
         call->session->record.active_ms + idle_ms_of(core, call->session);
-    return submit(core, call, STORE_PUT_SESSION, STORE_PRESENT, then);
+    return submit(core, call, STORE_TOUCH_SESSION, STORE_PRESENT, then);
+}
+
+int session_set_log_level(struct core *core, struct call *call, int32_t level, session_then_fn then)
+{
+    call->session->record.log_level = level;
+    if (!call->in.stdio)
+        return submit(core, call, STORE_SET_LOG_LEVEL, STORE_ANY, then);
+    then(call, 0);
+    return 0;
 }
 
 int session_end(struct core *core, struct call *call, session_then_fn then)

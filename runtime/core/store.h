@@ -327,13 +327,14 @@ int store_scan_jobs(struct store_view *view, store_job_fn fn, void *ctx); /* by 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 enum store_op_kind {
-    STORE_PUT_ROW,       /* ERR_ABSENT if there is no such table */
-    STORE_DELETE_ROW,    /* STORE_ANY: no row is no error, and no change */
-    STORE_PUT_TABLE,     /* creates or changes, by name; ret_table is its id */
-    STORE_DROP_TABLE,    /* its rows go too */
-    STORE_PUT_SESSION,   /* the whole record */
-    STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`; never makes a record: without one
-                            ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
+    STORE_PUT_ROW,     /* ERR_ABSENT if there is no such table */
+    STORE_DELETE_ROW,  /* STORE_ANY: no row is no error, and no change */
+    STORE_PUT_TABLE,   /* creates or changes, by name; ret_table is its id */
+    STORE_DROP_TABLE,  /* its rows go too */
+    STORE_PUT_SESSION, /* the whole record */
+    /* active_ms and expires_ms of `session`, and `initialized` if it is; never makes a record:
+     * without one ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
+    STORE_TOUCH_SESSION,
     STORE_DELETE_SESSION,
     STORE_SET_LOG_LEVEL, /* of `session`, by its id; ERR_ABSENT without a record */
     STORE_SET_SEEN,      /* likewise */

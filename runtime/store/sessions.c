@@ -155,6 +155,7 @@ int session_touch(struct batch *b, struct store_op *op)
         return err;
     now = old;
     now.active_ms = op->session->active_ms;
+    now.initialized = old.initialized || op->session->initialized;
     if (now.expires_ms < op->session->expires_ms)
         now.expires_ms = op->session->expires_ms;
     return save(b, &now, &old);
