@@ -43,6 +43,7 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .search_max = config->search_max,
         .search_scan_rows = config->search_scan_rows,
         .row_bytes = config->row_bytes,
+        .ask_timeout_ms = config->ask_timeout_ms,
         .profile_enabled = {true, true},
         .started_ms = clock_wall_ms(),
         .pid = getpid(),

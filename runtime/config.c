@@ -76,7 +76,8 @@ static const struct key keys[] = {
     {"mcp.operations.deny", LIST, AT(operations_deny), 0, 0, NULL,
      "operations that may not be, even if they are allowed"},
     IDLE_PROFILE("mcp.operations"),
-    {"mcp.serverRequest.timeoutMs", COUNT, AT(idle), 1, DAY_S * 1000, NULL, NULL},
+    {"mcp.serverRequest.timeoutMs", COUNT, AT(ask_timeout_ms), 1, ASK_TIMEOUT_MAX_MS, "30000",
+     "how long a client may take to answer a request of the server"},
     {"mcp.subscriptions.coalesceMs", COUNT, AT(idle), 0, DAY_S * 1000, NULL, NULL},
 };
 #define N_KEYS (sizeof keys / sizeof *keys)

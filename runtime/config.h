@@ -41,6 +41,7 @@ struct config {
     uint32_t operations_tools;
     struct config_list operations_allow, operations_deny; /* v NULL: not given */
     uint32_t search_max, search_scan_rows, row_bytes;
+    uint32_t ask_timeout_ms;
     union {
         uint32_t count;
         const char *text;

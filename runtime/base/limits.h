@@ -119,9 +119,10 @@
 #define BUS_LOOK_MS           1000       /* between looks for what a lost wake should have told */
 #define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
 #define ASK_TIMEOUT_MS        30000      /* for a client's answer */
-#define ASK_TIMEOUT_MAX_MS    (60ll * 60 * 1000)
+#define ASK_TIMEOUT_MAX_MS    (60 * 60 * 1000)
 #define PENDING_MAX           100 /* requests to one client that wait for answers */
 #define PROGRESS_PER_S        100 /* of a call; the newest is sent */
+#define LOG_MESSAGES_PER_S 1000 /* of a call, to its client */
 #define LIVE_LOGS             100 /* log messages of a call that wait to be sent */
 #define LIVE_LOG_BYTES        (256u << 10)
 

@@ -70,7 +70,11 @@ struct call {
     uint32_t n_waiting;    /* of a batch: members without an answer */
     struct stream *stream; /* once a message went out before the answer */
     struct live *live;     /* of a call whose handler may talk to the client; NULL: it does not */
-    _Atomic int cancelled; /* core/running.h: why it should end, or 0 */
+    struct {
+        int64_t since_ms;
+        uint32_t n, n_dropped;
+    } logged;                        /* core/log_messages.h: in this second; told of later */
+    _Atomic int cancelled;           /* core/running.h: why it should end, or 0 */
     void (*wake)(struct call *call); /* wakes the handler, which waits; loop; NULL: it does not */
     struct call *running_next, **running_at; /* core/running.h */
     _Atomic bool orphaned;                   /* read by handler threads too */

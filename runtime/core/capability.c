@@ -7,7 +7,7 @@
 /* The operations have no tables to be subscribed to, no prompts. */
 static const uint32_t allowed[2] = {
     [PROFILE_APPLICATION] = UINT32_MAX,
-    [PROFILE_OPERATIONS] = MCP_SERVER_TOOLS | MCP_SERVER_RESOURCES,
+    [PROFILE_OPERATIONS] = MCP_SERVER_TOOLS | MCP_SERVER_RESOURCES | MCP_SERVER_LOGGING,
 };
 
 bool capability_is_offered(enum call_profile profile, uint32_t gates)
@@ -21,6 +21,8 @@ void capability_fill(enum call_profile profile, struct mcp_server_capabilities *
     static struct mcp_server_capabilities_tools tools;
     static struct mcp_server_capabilities_resources resources;
     *ret = (struct mcp_server_capabilities){.has = 0};
+    if (capability_is_offered(profile, MCP_SERVER_LOGGING))
+        MCP_SET(ret, logging, STR("{}"));
     if (capability_is_offered(profile, MCP_SERVER_TOOLS))
         MCP_SET(ret, tools, &tools);
     if (capability_is_offered(profile, MCP_SERVER_RESOURCES))
