@@ -58,7 +58,7 @@ static bool is_wanted(struct core *core, struct str session_id, enum mcp_logging
                       struct arena *arena, const struct mcp_method_row **ret)
 {
     const struct session *session;
-    if (session_read(core, session_id, arena, &session) < 0)
+    if (session_get(core, session_id, arena, &session) < 0)
         return false;
     int32_t least = session->record.log_level;
     *ret = mcp_method_row((enum mcp_revision)session->revision, MCP_NOTIFICATIONS_MESSAGE);

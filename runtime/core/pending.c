@@ -134,7 +134,7 @@ static int find_session(struct core *core, struct call *call, struct arena *scra
     *ret = call->session;
     if (call->session->state == SESSION_OPERATING || call->in.stdio)
         return 0;
-    return session_read(core, call->session->record.id, scratch, ret);
+    return session_get(core, call->session->record.id, scratch, ret);
 }
 
 static int ask_call(struct call *call, const struct pending_ask *ask, struct arena *scratch)
@@ -179,7 +179,7 @@ int pending_ask_session(struct core *core, struct str session_id, const struct p
     struct buf message = {0};
     struct pending *p;
     arena_init(&scratch, 0);
-    int err = session_read(core, session_id, &scratch, &session);
+    int err = session_get(core, session_id, &scratch, &session);
     if (err == 0)
         err = make(core, session, ask, &message, &p);
     if (err == 0) {

@@ -77,7 +77,7 @@ static int read_session(struct core *core, struct str id, struct arena *arena, s
     return 0;
 }
 
-int session_read(struct core *core, struct str id, struct arena *arena, const struct session **ret)
+int session_get(struct core *core, struct str id, struct arena *arena, const struct session **ret)
 {
     struct session *session = core->stdio_session;
     int err = id.n ? read_session(core, id, arena, &session) : session ? 0 : ERR_SESSION_GONE;

@@ -32,7 +32,7 @@ const char *session_state_name(enum session_state state);
 int session_find(struct core *core, struct call *call, struct session **ret);
 /* That session as it is now, for what belongs to no request (stdio: id ""). 0, ERR_SESSION_GONE,
  * ERR_NO_MEMORY, or what the store says. */
-int session_read(struct core *core, struct str id, struct arena *arena, const struct session **ret);
+int session_get(struct core *core, struct str id, struct arena *arena, const struct session **ret);
 /* Renews the expiry if it is time for that. The request goes on meanwhile, but its answer waits, so
  * that a client that was answered has its session. Cannot fail the request. */
 void session_renew(struct core *core, struct call *call);
