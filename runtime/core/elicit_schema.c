@@ -76,6 +76,30 @@ static const struct wire_message *resolve(const struct wire_message *message,
     return message;
 }
 
+/* By the tables a property may also be an alternative that ignores the members which made it this
+ * one: an enum of numbers is a string with a strange member. Here it has to be what it looks like.
+ */
+static int check_alternative(const struct walk *w, const struct wire_message *message,
+                             const struct tape_node *object)
+{
+    static const char padding[JSON_PADDING_BYTES];
+    const struct wire_type type = {.kind = WIRE_OBJECT, .of.message = message};
+    struct wire_fault fault = {0};
+    struct buf text = {0};
+    tape_write(object, &text);
+    struct str json = buf_str(&text);
+    buf_add(&text, padding, sizeof padding);
+    json.p = text.p;
+    int err = text.failed ? ERR_NO_MEMORY : wire_check(&type, json, &fault);
+    buf_done(&text);
+    if (err != ERR_PARAMS)
+        return err;
+    refuse(w, object, "type", fault.expected);
+    size_t n = strlen(w->fault->pointer);
+    snprintf(w->fault->pointer + n, sizeof w->fault->pointer - n, "%s", fault.pointer);
+    return ERR_PARAMS;
+}
+
 static int check_known(const struct walk *w, const struct wire_type *type,
                        const struct tape_node *value);
 
@@ -85,6 +109,11 @@ static int check_object(const struct walk *w, const struct wire_message *message
     const struct wire_message *one = resolve(message, object);
     if (!one)
         return refuse(w, object, "type", "a primitive type");
+    if (one != message) {
+        int err = check_alternative(w, one, object);
+        if (err < 0)
+            return err;
+    }
     tape_each (object, key, value) {
         const struct wire_row *row = find_row(one, tape_str(key));
         int err = row ? check_known(w, &row->type, value)
