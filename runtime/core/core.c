@@ -93,9 +93,9 @@ void core_free(struct core *core)
 {
     if (!core)
         return;
+    pending_close(core);
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
-    pending_close(core);
     catalog_unref(core->catalog);
     arena_done(&core->arena);
     free(core);
