@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/catalog.h"
+#include "core/core_state.h"
 #include "core/dispatch.h"
 #include "generated/methods.h"
 #include "wire/json_write.h"
@@ -81,6 +82,27 @@ static bool ends_silently(const struct call *call)
     return why == ERR_CANCELLED || why == ERR_SESSION_GONE;
 }
 
+/* What the transport gets last. */
+static void finish(struct call *call)
+{
+    call->is_answered = true;
+    if (!call->is_renewing)
+        call->finish(call);
+}
+
+void call_leave_stream(struct call *call)
+{
+    finish(call);
+}
+
+/* The answer is the last message of a stream. */
+static void end_stream(struct call *call)
+{
+    struct stream *stream = call->stream;
+    call->stream = NULL;
+    stream_end(stream, call->out.body.n ? buf_str(&call->out.body) : STR_NONE);
+}
+
 /* Without memory for the body there is still a status. */
 void call_leave(struct call *call)
 {
@@ -88,13 +110,53 @@ void call_leave(struct call *call)
         call_end(call); /* comes back here */
         return;
     }
+    if (call->live)
+        live_flush(call->live);
     if (call->out.body.failed) {
         buf_done(&call->out.body);
         call->out.http_status = err_http_status(ERR_NO_MEMORY);
     }
-    call->is_answered = true;
-    if (!call->is_renewing)
-        call->finish(call);
+    if (call->stream)
+        end_stream(call);
+    finish(call);
+}
+
+/* The stream of the call; with the first message it becomes the answer. */
+static int open_stream(struct call *call)
+{
+    if (call->batch || !call->session || !call->open_sink || !call->in.accepts_sse ||
+        call_is_orphaned(call))
+        return ERR_NO_STREAM;
+    struct sink *sink = call->open_sink(call);
+    if (!sink)
+        return ERR_NO_STREAM;
+    int err = stream_open(call, sink, &call->stream);
+    if (err < 0)
+        sink_end(sink);
+    return err;
+}
+
+int call_send(struct call *call, struct str message)
+{
+    int err = call->stream ? 0 : open_stream(call);
+    if (err == 0)
+        stream_send(call->stream, message);
+    return err;
+}
+
+/* A stream that ends says that there is nothing to come; where none was begun, an empty one does.
+ */
+void call_end(struct call *call)
+{
+    buf_clear(&call->out.body);
+    struct sink *sink = NULL;
+    if (!call->stream && !call->batch && !call->in.stdio && call->open_sink &&
+        call->in.accepts_sse && !call_is_orphaned(call))
+        sink = call->open_sink(call);
+    if (sink)
+        sink_end(sink);
+    call->out.http_status = sink ? 200 : 202;
+    call_leave(call);
 }
 
 void call_accept(struct call *call, int http_status)

@@ -160,6 +160,11 @@ static int refresh(struct core *core)
     return err;
 }
 
+const struct catalog *catalog_now(struct core *core)
+{
+    return refresh(core) < 0 ? NULL : core->catalog;
+}
+
 int catalog_use(struct call *call)
 {
     int err = call->catalog ? 0 : refresh(call->core);

@@ -44,6 +44,8 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     arena_init(&core->arena, 0);
     int err = join_bus(core);
     if (err == 0)
+        err = streams_new(core, &core->streams);
+    if (err == 0)
         err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)
         err = resource_uris_init(&core->uris, &core->arena);
@@ -87,6 +89,7 @@ void core_stop(struct core *core)
 {
     jobs_stop(&core->jobs);
     running_stop(core);
+    streams_stop(core->streams);
 }
 
 void core_free(struct core *core)
@@ -94,6 +97,7 @@ void core_free(struct core *core)
     if (!core)
         return;
     pending_close(core);
+    streams_free(core->streams);
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
     catalog_unref(core->catalog);

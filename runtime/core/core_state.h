@@ -12,6 +12,7 @@
 #include "core/resource_uri.h"
 #include "core/scans.h"
 #include "core/session.h"
+#include "generated/methods.h"
 #include "wire/cursor.h"
 
 struct catalog;
@@ -21,6 +22,13 @@ struct batches {
     struct loop_post post; /* first, so that a turn finds its way back */
     struct batch *first, **last;
     bool posted;
+};
+
+/* What list_changed.c has worked out of a catalog: of its tools, of its resources; 0: not yet. */
+struct list_hashes {
+    bool is_used;
+    uint64_t version;
+    uint64_t v[2][MCP_REVISIONS][2];
 };
 
 struct core {
@@ -40,6 +48,7 @@ struct core {
     int64_t look_at_ms; /* next look for what others left, without a wake */
     struct pendings pendings;
     struct streams *streams;
+    struct list_hashes list_hashes;
     struct sink *push_sink; /* of stdio, or NULL: core.h */
 
     struct session *stdio_session; /* in the arena */

@@ -263,6 +263,15 @@ static void handle_delete(struct core *core, struct call *call)
         dispatch_fail(call, err);
 }
 
+static void handle_get(struct core *core, struct call *call)
+{
+    int err = dispatch_enter_session(core, call);
+    if (err == 0)
+        err = streams_listen(core->streams, call);
+    if (err < 0)
+        dispatch_fail(call, err);
+}
+
 void core_handle(struct core *core, struct call *call)
 {
     call->core = core;
@@ -273,5 +282,5 @@ void core_handle(struct core *core, struct call *call)
     else if (call->in.verb == CALL_DELETE)
         handle_delete(core, call);
     else
-        dispatch_fail(call, ERR_HTTP_METHOD); /* no stream to listen to yet */
+        handle_get(core, call);
 }

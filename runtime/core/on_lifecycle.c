@@ -5,6 +5,7 @@
 #include "core/capability.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
+#include "core/list_changed.h"
 #include "core/revision.h"
 #include "generated/methods.h"
 #include "wire/tape.h"
@@ -86,6 +87,9 @@ int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_par
     int err = read_client(call, &info, &capabilities);
     if (err == 0)
         err = session_new(call->core, call, version, info, capabilities, &call->session);
+    if (err == 0)
+        list_changed_look(call->core, call->in.profile, call->session->revision,
+                          call->session->record.seen);
     if (err == 0)
         err = session_save_new(call->core, call, answer_initialize);
     return err < 0 ? err : CALL_LATER;

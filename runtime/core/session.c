@@ -9,8 +9,7 @@
 
 #include <sys/random.h>
 
-#define RANDOM_BYTES  16 /* 128 bits, as acceptance S-02 asks */
-#define RENEWAL_PARTS 10 /* of the idle time; a smaller move is not written */
+#define RANDOM_BYTES 16 /* 128 bits, as acceptance S-02 asks */
 
 const char *session_state_name(enum session_state state)
 {
@@ -27,11 +26,11 @@ static void set_state(struct session *session, enum session_state state)
 }
 
 /* A client that does not come back after initialize leaves nothing for long. */
-static int64_t idle_ms_of(struct core *core, const struct session *session)
+int64_t session_idle_ms(const struct core *core, const struct store_session *record)
 {
     int64_t short_ms = SESSION_UNINITIALIZED_S * INT64_C(1000),
             idle_ms = core->config.session_idle_ms;
-    return session->state == SESSION_OPERATING || idle_ms < short_ms ? idle_ms : short_ms;
+    return record->initialized || idle_ms < short_ms ? idle_ms : short_ms;
 }
 
 static const char *profile_name(enum call_profile profile)
@@ -145,7 +144,7 @@ int session_new(struct core *core, struct call *call, struct str version, struct
         .log_level = -1,
         .created_ms = now_ms,
         .active_ms = now_ms,
-        .expires_ms = now_ms + idle_ms_of(core, session),
+        .expires_ms = now_ms + session_idle_ms(core, &session->record),
     };
     const struct store_session *r = &session->record;
     if (!r->user.p || !r->version.p || !r->client_info.p || !r->capabilities.p)
@@ -198,9 +197,9 @@ static void renewed(struct call *call, int err)
 
 void session_renew(struct core *core, struct call *call)
 {
-    int64_t idle_ms = idle_ms_of(core, call->session), now_ms = clock_wall_ms();
+    int64_t idle_ms = session_idle_ms(core, &call->session->record), now_ms = clock_wall_ms();
     struct store_session *record = &call->session->record;
-    if (call->in.stdio || now_ms + idle_ms - record->expires_ms <= idle_ms / RENEWAL_PARTS)
+    if (call->in.stdio || now_ms + idle_ms - record->expires_ms <= idle_ms / SESSION_RENEWAL_PARTS)
         return;
     record->active_ms = now_ms;
     record->expires_ms = now_ms + idle_ms;
@@ -228,7 +227,7 @@ int session_set_operating(struct core *core, struct call *call, session_then_fn 
     }
     call->session->record.active_ms = clock_wall_ms();
     call->session->record.expires_ms =
-        call->session->record.active_ms + idle_ms_of(core, call->session);
+        call->session->record.active_ms + session_idle_ms(core, &call->session->record);
     return submit(core, call, STORE_TOUCH_SESSION, STORE_PRESENT, then);
 }
 

@@ -24,6 +24,8 @@ struct session {
     struct store_session record;
 };
 
+#define SESSION_RENEWAL_PARTS 10 /* of the idle time; a smaller move is not written */
+
 const char *session_state_name(enum session_state state);
 
 /* The session that the call names, in its arena. 0; ERR_NO_SESSION (no header, or stdio before
@@ -36,6 +38,8 @@ int session_get(struct core *core, struct str id, struct arena *arena, const str
 /* Renews the expiry if it is time for that. The request goes on meanwhile, but its answer waits, so
  * that a client that was answered has its session. Cannot fail the request. */
 void session_renew(struct core *core, struct call *call);
+/* How long the session may be silent. */
+int64_t session_idle_ms(const struct core *core, const struct store_session *record);
 
 /* A new record with a fresh id for this call, not yet stored. */
 int session_new(struct core *core, struct call *call, struct str version, struct str client_info,

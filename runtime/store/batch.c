@@ -244,7 +244,7 @@ static const struct {
     [STORE_PUT_SESSION] = {session_put, STORE_SYS},
     [STORE_TOUCH_SESSION] = {session_touch, STORE_SYS},
     [STORE_DELETE_SESSION] = {session_delete, STORE_SYS},
-    [STORE_SET_LOG_LEVEL] = {session_set_log_level, STORE_SYS},
+    [STORE_SET_LOG_LEVEL] = {session_put_log_level, STORE_SYS},
     [STORE_SET_SEEN] = {session_set_seen, STORE_SYS},
     [STORE_PUT_JOB] = {job_put, STORE_SYS},
     [STORE_DELETE_JOB] = {job_delete, STORE_SYS},

@@ -233,7 +233,7 @@ int session_read(struct str id, struct str value, struct arena *arena, struct st
 int session_put(struct batch *b, struct store_op *op);
 int session_touch(struct batch *b, struct store_op *op);
 int session_delete(struct batch *b, struct store_op *op);
-int session_set_log_level(struct batch *b, struct store_op *op);
+int session_put_log_level(struct batch *b, struct store_op *op);
 int session_set_seen(struct batch *b, struct store_op *op);
 /* 0; ERR_ABSENT, also of one that expired; ERR_LIMIT: no id. */
 int session_require(struct batch *b, struct str id);

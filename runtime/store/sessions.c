@@ -178,7 +178,7 @@ int session_require(struct batch *b, struct str id)
     return find_living(b, id, &s);
 }
 
-int session_set_log_level(struct batch *b, struct store_op *op)
+int session_put_log_level(struct batch *b, struct store_op *op)
 {
     struct store_session s;
     int err = find_living(b, op->session->id, &s);

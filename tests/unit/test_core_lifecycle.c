@@ -31,8 +31,9 @@ static void L_03_initialize_says_who_and_what(void **state)
     ask(*state, 200, INITIALIZE("2025-06-18"),
         "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\","
         "\"capabilities\":{"
-        "\"tools\":{\"-\":[\"listChanged\"]},\"resources\":{\"-\":[\"listChanged\",\"subscribe\"]},"
-        "\"logging\":{},\"-\":[\"prompts\",\"completions\"]},"
+        "\"tools\":{\"listChanged\":true},\"resources\":{\"listChanged\":true,\"-\":[\"subscribe\"]},"
+        "\"logging\":{},"
+        "\"-\":[\"prompts\",\"completions\"]},"
         "\"serverInfo\":{\"name\":\"tenon\",\"title\":\"Tenon\",\"version\":\"*\"}}}");
     assert_true(bench.new_session[0]);
 }

@@ -1,0 +1,374 @@
+/* core/stream_read.c - the reading side of streams; see stream.h.
+ *
+ * A reader that is attached to a stream of this worker and has got all of it gets new frames at
+ * once. In every other case it reads the store: it fell behind, it resumed, or another worker
+ * writes. What is not in the store any more is a gap, and a gap ends the connection: the client
+ * then learns from its next request that the stream cannot go on.
+ */
+#include "core/stream_parts.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "core/list_changed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Readers come and go -------------------------------------------------------------------- */
+
+static void reader_free(struct reader *r)
+{
+    *r->at = r->next;
+    if (r->next)
+        r->next->at = r->at;
+    r->streams->n_readers--;
+    free(r);
+}
+
+void reader_attach(struct reader *r, struct stream *stream)
+{
+    if (r->stream)
+        r->stream->reader = NULL;
+    r->stream = stream;
+    if (stream)
+        stream->reader = r;
+}
+
+static void flag_bus(struct streams *streams)
+{
+    struct bus *bus = streams->core->config.bus;
+    bus_set_flag(bus, BUS_STREAMS, streams->n_readers > 0);
+}
+
+static void drop_pushes(struct reader *r)
+{
+    r->holds_pushes = false;
+    struct errand *e = errand_new(r->streams, NULL, &r->name, STR_NONE);
+    if (!e)
+        return;
+    e->claim.token = r->push_token;
+    e->ops[0] =
+        (struct store_op){.kind = STORE_DROP_CLAIM, .if_version = STORE_ANY, .claim = &e->claim};
+    errand_submit(e, 1, NULL);
+}
+
+/* A GET stream is written only as long as it is read; what was written stays for a resume. */
+static void leave_stream(struct reader *r)
+{
+    struct stream *s = r->stream;
+    if (!s)
+        return;
+    reader_attach(r, NULL);
+    if (s->listens) {
+        s->has_ended = true;
+        s->token = r->token;
+    }
+    stream_settle(s);
+}
+
+void reader_settle(struct reader *r)
+{
+    struct streams *streams = r->streams;
+    if (r->sink || r->n_errands)
+        return;
+    reader_free(r);
+    flag_bus(streams);
+}
+
+/* The sink is gone. */
+static void reader_leave(struct reader *r)
+{
+    r->sink = NULL;
+    r->is_open = false;
+    if (r->push_token && !r->streams->is_stopping)
+        drop_pushes(r);
+    leave_stream(r);
+    reader_settle(r);
+}
+
+void reader_end(struct reader *r)
+{
+    if (r->sink)
+        sink_end(r->sink);
+    reader_leave(r);
+}
+
+static void on_ready(struct sink *sink)
+{
+    struct reader *r = sink->ctx;
+    r->has_room = true;
+    reader_advance(r);
+}
+
+static void on_lost(struct sink *sink)
+{
+    reader_leave(sink->ctx);
+}
+
+struct reader *reader_new(struct streams *streams, const struct stream_name *name,
+                          struct sink *sink)
+{
+    struct reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->streams = streams;
+    r->name = *name;
+    r->sink = sink;
+    r->token = stream_random();
+    r->has_room = true;
+    r->next = streams->readers;
+    r->at = &streams->readers;
+    if (r->next)
+        r->next->at = &r->next;
+    streams->readers = r;
+    streams->n_readers++;
+    sink->ctx = r;
+    sink->ready = on_ready;
+    sink->lost = on_lost;
+    flag_bus(streams);
+    return r;
+}
+
+struct reader *reader_find(struct streams *streams, const struct stream_name *name, uint64_t token)
+{
+    for (struct reader *r = streams->readers; r; r = r->next)
+        if (r->sink && token && (r->token == token || r->push_token == token) &&
+            stream_name_eq(&r->name, name))
+            return r;
+    return NULL;
+}
+
+struct reader *reader_of_pushes(struct streams *streams, struct str session)
+{
+    for (struct reader *r = streams->readers; r; r = r->next)
+        if (r->holds_pushes && r->stream && str_eq(stream_session(&r->name), session))
+            return r;
+    return NULL;
+}
+
+/* ---- Sending -------------------------------------------------------------------------------- */
+
+void reader_send(struct reader *r, uint64_t n, struct str message)
+{
+    char id[EVENT_ID_BYTES];
+    int len = snprintf(id, sizeof id, "%016llx.%llu", (unsigned long long)r->name.id,
+                       (unsigned long long)n);
+    r->has_room = sink_send(r->sink, (struct str){id, (uint32_t)len}, message);
+    r->sent_n = n;
+}
+
+static int send_frame(void *ctx, uint64_t n, struct str message)
+{
+    struct reader *r = ctx;
+    reader_send(r, n, message);
+    return r->has_room ? 0 : 1;
+}
+
+/* ---- The writer died ------------------------------------------------------------------------ */
+
+/* Another reader may have been first; then its frame is found by the next check. */
+static void lost_reported(struct errand *e, int err)
+{
+    e->reader->is_telling_lost = false;
+    if (err == 0)
+        reader_advance(e->reader);
+}
+
+/* The number is behind all that the dead one may have sent out. */
+static void report_lost(struct reader *r, const struct store_stream *record)
+{
+    struct buf text = {0};
+    rpc_write_error(&text, record->request, err_rpc_code(ERR_LOST), str_of(err_text(ERR_LOST)),
+                    STR_NONE);
+    struct errand *e = text.failed ? NULL : errand_new(r->streams, r, &r->name, buf_str(&text));
+    buf_done(&text);
+    if (!e)
+        return; /* the next check tries again */
+    r->is_telling_lost = true;
+    e->stream.writer = record->writer;
+    e->stream.ended = true;
+    uint64_t last_n = record->last_n;
+    e->ops[0] = (struct store_op){
+        .kind = STORE_PUT_FRAME,
+        .if_version = STORE_ANY,
+        .stream = &e->stream,
+        .n = (record->reserved_n > last_n ? record->reserved_n : last_n) + 1,
+        .message = e->message,
+        .max_frames = STREAM_FRAMES,
+    };
+    errand_submit(e, 1, lost_reported);
+}
+
+static bool is_writer_lost(const struct reader *r, const struct store_stream *record)
+{
+    return !r->listens && !r->stream && !record->ended && !r->is_telling_lost &&
+           (stream_is_self(r->streams, record->writer) ||
+            !stream_is_alive(r->streams, record->writer));
+}
+
+/* ---- Reading the store ---------------------------------------------------------------------- */
+
+static int read_frames(struct reader *r, struct store_view *view, struct store_stream *ret)
+{
+    struct arena arena;
+    arena_init(&arena, 0);
+    int err = store_get_stream(view, stream_session(&r->name), r->name.id, &arena, ret);
+    if (err == 0 && ret->last_n && ret->first_n > r->sent_n + 1)
+        err = ERR_LIMIT; /* a gap */
+    if (err == 0)
+        err =
+            store_scan_frames(view, stream_session(&r->name), r->name.id, r->sent_n, send_frame, r);
+    bool lost = err == 0 && is_writer_lost(r, ret);
+    if (lost)
+        report_lost(r, ret);
+    arena_done(&arena);
+    return err;
+}
+
+/* All of it was read, and nothing of it waits for a commit. */
+static bool has_read_all(const struct reader *r, const struct store_stream *record)
+{
+    return r->has_room && r->sent_n >= record->last_n && !(r->stream && r->stream->n_pending);
+}
+
+static void advance_by_store(struct reader *r)
+{
+    struct store_view *view;
+    struct store_stream record;
+    int err = store_view_open(r->streams->core->store, STORE_SYS, &view);
+    if (err == 0) {
+        err = read_frames(r, view, &record);
+        store_view_close(view);
+    }
+    if (err == ERR_READERS || err == ERR_NO_MEMORY)
+        return; /* comes again with the next check */
+    if (err < 0) {
+        log_debug("stream of %.8s... ends: %s", r->name.session, err_name(err));
+        reader_end(r);
+    } else if (has_read_all(r, &record)) {
+        if (r->stream)
+            r->sent_n = r->stream->last_n; /* numbers behind were not used */
+        if (record.ended || (r->stream && r->stream->has_ended))
+            reader_end(r);
+    }
+}
+
+void reader_advance(struct reader *r)
+{
+    struct stream *s = r->stream;
+    if (!r->sink || !r->is_open || !r->has_room)
+        return;
+    if (!s || r->sent_n != s->last_n)
+        advance_by_store(r);
+    else if (s->has_ended)
+        reader_end(r);
+}
+
+/* ---- From time to time ---------------------------------------------------------------------- */
+
+static bool is_waiting(const struct reader *r)
+{
+    return r->sink && !r->is_open && r->release_ms;
+}
+
+void readers_tick(struct streams *streams)
+{
+    struct reader *next;
+    int64_t now_ms = clock_mono_ms();
+    for (struct reader *r = streams->readers; r; r = next) {
+        next = r->next;
+        if (is_waiting(r) &&
+            (now_ms >= r->release_ms || !stream_is_alive(streams, store_worker_of(r->old))))
+            reader_begin(r);
+    }
+}
+
+void streams_wake(struct streams *streams)
+{
+    struct reader *next;
+    for (struct reader *r = streams->readers; r; r = next) {
+        next = r->next;
+        if (!r->stream || r->sent_n != r->stream->last_n)
+            reader_advance(r);
+    }
+    list_changed_check(streams->core);
+}
+
+static void keep_sessions(struct streams *streams, int64_t now_ms);
+
+void streams_tick(struct streams *streams)
+{
+    int64_t now_ms = clock_mono_ms();
+    streams_flush(streams);
+    readers_tick(streams);
+    if (now_ms - streams->checked_ms < READER_CHECK_MS)
+        return;
+    streams->checked_ms = now_ms;
+    streams_wake(streams);
+    keep_sessions(streams, now_ms);
+}
+
+void streams_stop(struct streams *streams)
+{
+    struct reader *next;
+    for (struct reader *r = streams->readers; r; r = next) {
+        next = r->next;
+        if (r->sink)
+            reader_end(r);
+    }
+    streams_flush(streams);
+}
+
+/* ---- Sessions stay alive -------------------------------------------------------------------- */
+
+static void touch(struct streams *streams, const struct stream_name *name)
+{
+    struct store_view *view;
+    struct arena arena;
+    struct store_session record;
+    struct errand *e = NULL;
+    if (store_view_open(streams->core->store, STORE_SYS, &view) < 0)
+        return;
+    arena_init(&arena, 0);
+    if (store_get_session(view, stream_session(name), &arena, &record) == 0)
+        e = errand_new(streams, NULL, name, STR_NONE);
+    if (e) {
+        e->session.active_ms = clock_wall_ms();
+        e->session.expires_ms = e->session.active_ms + session_idle_ms(streams->core, &record);
+        e->ops[0] = (struct store_op){
+            .kind = STORE_TOUCH_SESSION, .if_version = STORE_ANY, .session = &e->session};
+        errand_submit(e, 1, NULL);
+    }
+    arena_done(&arena);
+    store_view_close(view);
+}
+
+static void keep_calling(struct streams *streams, int64_t now_ms, int64_t every_ms)
+{
+    struct stream_name name;
+    if (now_ms < streams->touch_calls_ms)
+        return;
+    streams->touch_calls_ms = now_ms + every_ms;
+    for (struct call *c = streams->core->running.first; c; c = c->running_next)
+        if (c->session && !c->in.stdio && stream_name_set(&name, c->session->record.id, 0))
+            touch(streams, &name);
+}
+
+/* Who listens, or waits for a call, is there. */
+static void keep_sessions(struct streams *streams, int64_t now_ms)
+{
+    uint32_t n = 0;
+    int64_t every_ms = streams->core->config.session_idle_ms / SESSION_RENEWAL_PARTS;
+    for (struct reader *r = streams->readers; r && n < TOUCHES_PER_TICK; r = r->next) {
+        if (r->touch_ms == 0)
+            r->touch_ms = now_ms + every_ms;
+        if (now_ms < r->touch_ms || !r->sink)
+            continue;
+        r->touch_ms = now_ms + every_ms;
+        touch(streams, &r->name);
+        n++;
+    }
+    keep_calling(streams, now_ms, every_ms);
+}
