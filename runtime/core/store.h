@@ -208,13 +208,14 @@ enum store_change_kind {
     STORE_ROW_DELETED,
     STORE_TABLE_PUT,
     STORE_TABLE_DROPPED,
+    STORE_RESOURCE_CHANGED, /* of a component; `key` is its URI, `table` 0 */
 };
 
 struct store_change {
     uint64_t seq;
     enum store_change_kind kind;
     uint32_t table;
-    struct str key; /* rows only */
+    struct str key; /* of rows and resources */
     int64_t time_ms;
 };
 
@@ -327,11 +328,12 @@ int store_scan_jobs(struct store_view *view, store_job_fn fn, void *ctx); /* by 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 enum store_op_kind {
-    STORE_PUT_ROW,     /* ERR_ABSENT if there is no such table */
-    STORE_DELETE_ROW,  /* STORE_ANY: no row is no error, and no change */
-    STORE_PUT_TABLE,   /* creates or changes, by name; ret_table is its id */
-    STORE_DROP_TABLE,  /* its rows go too */
-    STORE_PUT_SESSION, /* the whole record */
+    STORE_PUT_ROW,      /* ERR_ABSENT if there is no such table */
+    STORE_DELETE_ROW,   /* STORE_ANY: no row is no error, and no change */
+    STORE_PUT_TABLE,    /* creates or changes, by name; ret_table is its id */
+    STORE_DROP_TABLE,   /* its rows go too */
+    STORE_LOG_RESOURCE, /* only enters a STORE_RESOURCE_CHANGED of `key`, URI_BYTES_MAX at most */
+    STORE_PUT_SESSION,  /* the whole record */
     /* active_ms and expires_ms of `session`, and `initialized` if it is; never makes a record:
      * without one ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
     STORE_TOUCH_SESSION,

@@ -241,6 +241,7 @@ static const struct {
     [STORE_DELETE_ROW] = {row_delete, STORE_DATA},
     [STORE_PUT_TABLE] = {table_put, STORE_DATA},
     [STORE_DROP_TABLE] = {table_drop, STORE_DATA},
+    [STORE_LOG_RESOURCE] = {resource_log, STORE_DATA},
     [STORE_PUT_SESSION] = {session_put, STORE_SYS},
     [STORE_TOUCH_SESSION] = {session_touch, STORE_SYS},
     [STORE_DELETE_SESSION] = {session_delete, STORE_SYS},

@@ -146,6 +146,7 @@ int check_condition(struct store_op *op, bool there, uint64_t version);
 
 int table_put(struct batch *b, struct store_op *op);
 int table_drop(struct batch *b, struct store_op *op);
+int resource_log(struct batch *b, struct store_op *op);
 int table_slot_save(struct batch *b);
 bool table_exists(struct kv_txn *txn, uint32_t table);
 /* Deletes up to `max` rows of dropped tables. Returns how many. */

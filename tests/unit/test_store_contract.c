@@ -450,6 +450,23 @@ static void every_change_is_in_the_log(void **state)
     assert_int_equal(read_changes(f->store, UINT64_MAX - 1).n, 0);
 }
 
+static void a_changed_resource_is_only_in_the_log(void **state)
+{
+    struct fixture *f = *state;
+    char uri[URI_BYTES_MAX + 2];
+    uint64_t before = last_seq(f->store);
+    struct store_op op = {.kind = STORE_LOG_RESOURCE, .if_version = STORE_ANY, .key = STR("x://y")};
+    assert_int_equal(write_list(f->store, STORE_DATA, &op, 1, NULL), 0);
+    assert_int_equal(op.ret_seq, before + 1);
+    struct changes c = read_changes(f->store, before);
+    assert_true(c.n == 1 && c.last.kind == STORE_RESOURCE_CHANGED && c.last.table == 0);
+    assert_string_equal(c.key, "x://y");
+    memset(uri, 'x', sizeof uri);
+    op.key = (struct str){uri, URI_BYTES_MAX + 1};
+    assert_int_equal(write_list(f->store, STORE_DATA, &op, 1, NULL), ERR_LIMIT);
+    assert_int_equal(read_changes(f->store, before).n, 1);
+}
+
 #define THREADS         4
 #define WRITES_A_THREAD 200
 
@@ -575,33 +592,32 @@ static void a_random_mix_agrees_with_a_model(void **state)
     assert_int_equal(scan_count(f->store, f->table), n);
 }
 
-#define CASES(X)                                          \
-    X(rows_come_back_as_they_were_put)                    \
-    X(conditions_are_obeyed)                              \
-    X(no_transaction_stands_behind_an_answer)             \
-    X(a_delete_of_nothing_is_no_change)                   \
-    X(counts_follow_rows)                                 \
-    X(a_list_is_done_whole_or_not_at_all)                 \
-    X(operations_of_a_list_see_each_other)                \
-    X(scans_go_in_key_order_within_their_range)           \
-    X(scans_stop_with_what_the_callback_says)             \
-    X(a_callback_may_read_by_the_same_view)               \
-    X(a_view_is_a_snapshot)                               \
-    X(a_view_answers_only_for_its_space)                  \
-    X(many_views_may_be_open)                             \
-    X(tables_are_listed_by_database_and_name)             \
-    X(table_names_and_ids_are_checked)                    \
-    X(a_dropped_table_is_gone_with_its_rows)              \
-    X(a_table_may_be_made_filled_and_dropped_in_one_list) \
-    X(keys_have_a_limit)                                  \
-    X(rows_have_a_limit)                                  \
-    X(rows_have_a_limit_of_nodes)                         \
-    X(lists_have_a_limit)                                 \
-    X(an_operation_of_the_other_space_is_refused)         \
-    X(every_change_is_in_the_log)                         \
-    X(threads_leave_no_gap_in_the_log)                    \
-    X(the_log_is_bounded_and_says_where_it_starts)        \
-    X(a_random_mix_agrees_with_a_model)
+#define CASES(X)                                                                \
+    X(rows_come_back_as_they_were_put)                                          \
+    X(conditions_are_obeyed)                                                    \
+    X(no_transaction_stands_behind_an_answer)                                   \
+    X(a_delete_of_nothing_is_no_change)                                         \
+    X(counts_follow_rows)                                                       \
+    X(a_list_is_done_whole_or_not_at_all)                                       \
+    X(operations_of_a_list_see_each_other)                                      \
+    X(scans_go_in_key_order_within_their_range)                                 \
+    X(scans_stop_with_what_the_callback_says)                                   \
+    X(a_callback_may_read_by_the_same_view)                                     \
+    X(a_view_is_a_snapshot)                                                     \
+    X(a_view_answers_only_for_its_space)                                        \
+    X(many_views_may_be_open)                                                   \
+    X(tables_are_listed_by_database_and_name)                                   \
+    X(table_names_and_ids_are_checked)                                          \
+    X(a_dropped_table_is_gone_with_its_rows)                                    \
+    X(a_table_may_be_made_filled_and_dropped_in_one_list)                       \
+    X(keys_have_a_limit)                                                        \
+    X(rows_have_a_limit)                                                        \
+    X(rows_have_a_limit_of_nodes)                                               \
+    X(lists_have_a_limit)                                                       \
+    X(an_operation_of_the_other_space_is_refused)                               \
+    X(every_change_is_in_the_log)                                               \
+    X(a_changed_resource_is_only_in_the_log) X(threads_leave_no_gap_in_the_log) \
+        X(the_log_is_bounded_and_says_where_it_starts) X(a_random_mix_agrees_with_a_model)
 
 int main(void)
 {
