@@ -126,8 +126,11 @@
 #define LIVE_LOGS             100 /* log messages of a call that wait to be sent */
 #define LIVE_LOG_BYTES        (256u << 10)
 
-#define HANDLER_THREADS_MAX 256
+#define HANDLER_THREADS_MAX 320 /* 256 callbacks of components, and what must go on beside */
 #define HANDLER_QUEUE_MAX   1000
+#define COMPONENT_CALLS_MAX         256  /* on handler threads at once */
+#define COMPONENT_CALLS_WAITING_MAX 1000 /* for that */
+#define COMPONENT_TOOL_NAME_BYTES   128
 #define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX         64
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/catalog.h"
+#include "core/component.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
 
@@ -53,6 +54,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
         core_free(core);
         return err;
     }
+    components_attach(config->components, core);
     *ret = core;
     return 0;
 }
@@ -90,6 +92,7 @@ void core_stop(struct core *core)
     jobs_stop(&core->jobs);
     running_stop(core);
     streams_stop(core->streams);
+    components_attach(core->config.components, NULL);
 }
 
 void core_free(struct core *core)

@@ -30,5 +30,7 @@ int live_wait(struct live *live, int64_t ms);
 
 /* Loop: sends what is left. Before the answer. */
 void live_flush(struct live *live);
+/* Loop, every 50 ms or so (core_tick): progress whose time has come. */
+void live_tick(struct core *core);
 
 #endif
