@@ -136,7 +136,7 @@ static int look_at(void *ctx, struct str key, struct str value)
         return 0;
     arena_reset(&r->scratch);
     int old = r->chore->is_old(r->b, key, value, &r->scratch);
-    if (old < 0)
+    if (old < 0 && !is_finding(old)) /* what cannot be read helps nobody */
         return old;
     r->at = sys_key_copy(key);
     if (old)

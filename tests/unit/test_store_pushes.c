@@ -239,6 +239,30 @@ static void a_round_of_the_keeper_looks_at_all_in_steps(void **state)
     assert_int_equal(count_map(store, KV_PUSHES), 600);
 }
 
+static void spoil(struct store *store, enum kv_map map, struct str key)
+{
+    struct kv_txn txn;
+    assert_int_equal(kv_begin(store->envs[STORE_SYS], true, &txn), 0);
+    assert_int_equal(kv_put(&txn, map, key, STR("\x81\x01")), 0);
+    assert_int_equal(kv_commit(&txn), 0);
+}
+
+static void the_keeper_forgets_what_cannot_be_read(void **state)
+{
+    struct store *store = store_with_sessions(state);
+    struct sys_key key;
+    assert_int_equal(open_stream(store, SESSION, 5), 0);
+    assert_int_equal(open_stream(store, SESSION, 6), 0);
+    assert_int_equal(stream_key(SESSION, 5, &key), 0);
+    spoil(store, KV_STREAMS, sys_key_str(&key));
+    spoil(store, KV_PUSHES, STR("x"));
+    spoil(store, KV_MAIL, STR("x"));
+    assert_int_equal(store_maintain(store), 0);
+    assert_int_equal(count_map(store, KV_STREAMS), 1);
+    assert_int_equal(count_map(store, KV_PUSHES) + count_map(store, KV_MAIL), 0);
+    expect_no_finding(store);
+}
+
 /* ---- Mail ----------------------------------------------------------------------------------- */
 
 static int mail(struct store *store, struct store_worker to, struct str text, uint64_t *ret_seq)
@@ -383,6 +407,7 @@ static void nothing_is_set_of_a_session_that_is_gone(void **state)
     X(beyond_PUSHES_BYTES_the_oldest_go)                    \
     X(with_a_session_go_its_claim_and_messages)             \
     X(a_round_of_the_keeper_looks_at_all_in_steps)          \
+    X(the_keeper_forgets_what_cannot_be_read)               \
     X(letters_come_in_order_to_their_slot)                  \
     X(letters_are_forgotten_after_MAIL_KEEP_MS)             \
     X(a_letter_past_MAIL_BYTES_MAX_is_refused)              \
