@@ -1,10 +1,12 @@
-/* tests/bench/bench_frames.c - bench_frames DIR: what a frame of a stream costs in the store.
+/* tests/bench/bench_frames.c - bench_frames DIR: what a frame of a stream costs in the store, and a
+ * new stream of a session that has as many as it may have.
  *
  * Lists of 1 and of 64 frames of 200 bytes, each list one commit, to one stream of LMDB that keeps
  * the default of frames (so each append forgets one, as in a stream that has been going for a
  * while). Time of the whole way: submit, writer's thread, commit, answer.
  */
 #include "base/err.h"
+#include "base/limits.h"
 #include "core/store.h"
 
 #include <stdio.h>
@@ -56,6 +58,24 @@ static void measure(struct store *store, const struct store_stream *stream, uint
     printf("frames: %.1f us each in groups of %u\n", took * 1e6 / (double)(*n - first_n), group);
 }
 
+/* Each forgets the one that ended first. */
+static void measure_opening(struct store *store, struct str session)
+{
+    struct store_stream stream = {.session = session, .writer = {1, 1}, .ended = true};
+    uint64_t first = 1000, n = first;
+    struct store_op op = {.kind = STORE_PUT_STREAM, .stream = &stream};
+    double start = 0, took;
+    do {
+        if (n == first + STREAMS_SESSION_MAX)
+            start = now_s();
+        stream.id = ++n;
+        write_ops(store, &op, 1);
+        took = now_s() - start;
+    } while (!start || took < SECONDS);
+    printf("streams: %.1f us to open one beside %d\n",
+           took * 1e6 / (double)(n - first - STREAMS_SESSION_MAX), STREAMS_SESSION_MAX);
+}
+
 int main(int argc, char **argv)
 {
     struct arena arena;
@@ -74,6 +94,7 @@ int main(int argc, char **argv)
     write_ops(store, ops, 2);
     measure(store, &stream, 1, &n);
     measure(store, &stream, GROUP_MAX, &n);
+    measure_opening(store, session.id);
     store_close(store);
     arena_done(&arena);
     return 0;

@@ -106,7 +106,7 @@ static inline void expect_frames(struct store *store, struct str session, uint64
     store_view_close(view);
 }
 
-static inline uint64_t count_map(struct store *store, enum kv_map map)
+static inline uint64_t count_sys(struct store *store, enum kv_map map)
 {
     uint64_t n = UINT64_MAX;
     struct store_view *view = view_of(store, STORE_SYS);

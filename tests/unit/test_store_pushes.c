@@ -121,12 +121,12 @@ static void messages_wait_in_order_until_their_time_is_over(void **state)
     expect_pushes(store, SESSION, "0:a 0:b 0:c ");
     clock_advance_ms(500);
     expect_pushes(store, SESSION, "0:a 0:c ");
-    assert_int_equal(count_map(store, KV_PUSHES), 4);
+    assert_int_equal(count_sys(store, KV_PUSHES), 4);
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_PUSHES), 3);
+    assert_int_equal(count_sys(store, KV_PUSHES), 3);
     clock_advance_ms(500);
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_PUSHES), 0);
+    assert_int_equal(count_sys(store, KV_PUSHES), 0);
     expect_pushes(store, SESSION, "");
     expect_pushes(store, STR(""), "");
 }
@@ -177,7 +177,7 @@ static void beyond_PUSHES_WAITING_MAX_the_oldest_go(void **state)
     assert_int_equal(push(store, OTHER, STR("x"), 1000, NULL, NULL), 0);
     for (int i = 0; i < PUSHES_WAITING_MAX + 2; i++)
         assert_int_equal(push(store, SESSION, STR("m"), 1000, i == 1 ? &first : &seq, NULL), 0);
-    assert_int_equal(count_map(store, KV_PUSHES), PUSHES_WAITING_MAX + 1);
+    assert_int_equal(count_sys(store, KV_PUSHES), PUSHES_WAITING_MAX + 1);
     claim_op(store, STORE_CLAIM_PUSHES, SESSION, me, 1, NULL);
     assert_int_equal(take(store, 1, first), ERR_ABSENT);
     assert_int_equal(take(store, 1, first + 1), 0);
@@ -219,7 +219,7 @@ static void with_a_session_go_its_claim_and_messages(void **state)
     expect_no_finding(store);
     clock_advance_ms(INT64_C(2) * 86400000);
     assert_int_equal(store_sweep_sessions(store, clock_wall_ms(), 100), 1);
-    assert_int_equal(count_map(store, KV_PUSHES) + count_map(store, KV_CLAIMS), 0);
+    assert_int_equal(count_sys(store, KV_PUSHES) + count_sys(store, KV_CLAIMS), 0);
 }
 
 static void a_round_of_the_keeper_looks_at_all_in_steps(void **state)
@@ -234,9 +234,9 @@ static void a_round_of_the_keeper_looks_at_all_in_steps(void **state)
     }
     clock_advance_ms(500);
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_PUSHES), 600);
+    assert_int_equal(count_sys(store, KV_PUSHES), 600);
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_PUSHES), 600);
+    assert_int_equal(count_sys(store, KV_PUSHES), 600);
 }
 
 static void spoil(struct store *store, enum kv_map map, struct str key)
@@ -258,8 +258,8 @@ static void the_keeper_forgets_what_cannot_be_read(void **state)
     spoil(store, KV_PUSHES, STR("x"));
     spoil(store, KV_MAIL, STR("x"));
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_STREAMS), 1);
-    assert_int_equal(count_map(store, KV_PUSHES) + count_map(store, KV_MAIL), 0);
+    assert_int_equal(count_sys(store, KV_STREAMS), 1);
+    assert_int_equal(count_sys(store, KV_PUSHES) + count_sys(store, KV_MAIL), 0);
     expect_no_finding(store);
 }
 
@@ -394,7 +394,7 @@ static void nothing_is_set_of_a_session_that_is_gone(void **state)
     assert_int_equal(write_op(store, &ops[1]), ERR_ABSENT);
     assert_int_equal(push(store, SESSION, STR("a"), 1000, NULL, NULL), ERR_ABSENT);
     assert_int_equal(claim_op(store, STORE_CLAIM_PUSHES, SESSION, me, 1, NULL), ERR_ABSENT);
-    assert_int_equal(count_map(store, KV_SESSIONS), 2);
+    assert_int_equal(count_sys(store, KV_SESSIONS), 2);
 }
 
 #define CASES(X)                                            \

@@ -148,7 +148,7 @@ static void frames_beyond_max_frames_are_forgotten_oldest_first(void **state)
     for (op.n = 62; op.n <= 61 + STREAM_FRAMES; op.n++)
         assert_int_equal(write_op(store, &op), 0);
     assert_int_equal(told.first_n, 62);
-    assert_int_equal(count_map(store, KV_FRAMES), STREAM_FRAMES);
+    assert_int_equal(count_sys(store, KV_FRAMES), STREAM_FRAMES);
     expect_no_finding(store);
 }
 
@@ -324,7 +324,7 @@ static void beyond_STREAMS_SESSION_MAX_the_oldest_that_ended_goes(void **state)
     assert_int_equal(open_stream(store, SESSION, 502), 0);
     assert_int_equal(get_stream(store, SESSION, 20, &got), ERR_ABSENT);
     assert_int_equal(open_stream(store, SESSION, 503), ERR_STREAMS);
-    assert_int_equal(count_map(store, KV_FRAMES), 0);
+    assert_int_equal(count_sys(store, KV_FRAMES), 0);
     expect_no_finding(store);
 }
 
@@ -345,7 +345,7 @@ static void ended_streams_are_forgotten_STREAM_KEEP_MS_after_their_last_change(v
     claim(store, 4, (struct store_worker){0}, 0, STORE_ANY, NULL);
     clock_advance_ms(STREAM_KEEP_MS - 1);
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_STREAMS), 4);
+    assert_int_equal(count_sys(store, KV_STREAMS), 4);
     claim(store, 3, you, 1, STORE_ANY, NULL); /* a change */
     clock_advance_ms(1);
     assert_int_equal(store_maintain(store), 0);
@@ -353,7 +353,7 @@ static void ended_streams_are_forgotten_STREAM_KEEP_MS_after_their_last_change(v
     assert_int_equal(get_stream(store, SESSION, 2, &got), ERR_ABSENT);
     assert_int_equal(get_stream(store, SESSION, 3, &got), 0);
     assert_int_equal(get_stream(store, SESSION, 4, &got), ERR_ABSENT);
-    assert_int_equal(count_map(store, KV_FRAMES), 2);
+    assert_int_equal(count_sys(store, KV_FRAMES), 2);
     expect_no_finding(store);
 }
 
@@ -379,16 +379,16 @@ static void with_a_session_go_its_streams(void **state)
     make_many(store, SESSION);
     make_many(store, OTHER);
     assert_int_equal(session_op(store, STORE_DELETE_SESSION, SESSION), 0);
-    assert_int_equal(count_map(store, KV_STREAMS), 9);
-    assert_true(count_map(store, KV_FRAMES) > 900); /* the rest is the keeper's */
+    assert_int_equal(count_sys(store, KV_STREAMS), 9);
+    assert_true(count_sys(store, KV_FRAMES) > 900); /* the rest is the keeper's */
     assert_int_equal(get_stream(store, SESSION, 1, &got), ERR_ABSENT);
     assert_int_equal(put_frame(store, SESSION, 9, 101, STR("late")), ERR_ABSENT);
     expect_no_finding(store);
     assert_int_equal(session_op(store, STORE_PUT_SESSION, SESSION), 0);
     assert_int_equal(open_stream(store, SESSION, 9), ERR_EXISTS); /* its frames are not gone */
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_FRAMES), 900);
-    assert_int_equal(count_map(store, KV_CUT), 0);
+    assert_int_equal(count_sys(store, KV_FRAMES), 900);
+    assert_int_equal(count_sys(store, KV_CUT), 0);
     assert_int_equal(open_stream(store, SESSION, 9), 0);
     expect_frames(store, SESSION, 9, 0, "");
     expect_no_finding(store);
@@ -402,12 +402,12 @@ static void with_an_expired_session_go_its_streams(void **state)
     make_many(store, OTHER);
     clock_advance_ms(INT64_C(2) * 86400000);
     assert_int_equal(store_sweep_sessions(store, clock_wall_ms(), 1), 1);
-    assert_int_equal(count_map(store, KV_STREAMS), 9);
+    assert_int_equal(count_sys(store, KV_STREAMS), 9);
     assert_int_equal(store_sweep_sessions(store, clock_wall_ms(), 100), 1);
-    assert_int_equal(count_map(store, KV_STREAMS), 0);
+    assert_int_equal(count_sys(store, KV_STREAMS), 0);
     expect_no_finding(store);
     assert_int_equal(store_maintain(store), 0);
-    assert_int_equal(count_map(store, KV_FRAMES) + count_map(store, KV_CUT), 0);
+    assert_int_equal(count_sys(store, KV_FRAMES) + count_sys(store, KV_CUT), 0);
 }
 
 static void a_sweep_of_many_streams_goes_on_in_small_transactions(void **state)
@@ -422,8 +422,8 @@ static void a_sweep_of_many_streams_goes_on_in_small_transactions(void **state)
     }
     clock_advance_ms(INT64_C(2) * 86400000);
     assert_int_equal(store_sweep_sessions(store, clock_wall_ms(), 100), 30);
-    assert_int_equal(count_map(store, KV_STREAMS) + count_map(store, KV_SESSIONS), 0);
-    assert_int_equal(count_map(store, KV_SESSION_EXPIRY), 0);
+    assert_int_equal(count_sys(store, KV_STREAMS) + count_sys(store, KV_SESSIONS), 0);
+    assert_int_equal(count_sys(store, KV_SESSION_EXPIRY), 0);
 }
 
 static int count_stream(void *ctx, const struct store_stream *s)
