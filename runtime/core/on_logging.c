@@ -17,6 +17,6 @@ int mcp_on_logging_set_level(struct call *call, const struct mcp_set_level_reque
                              struct mcp_result *ret)
 {
     (void)ret;
-    int err = session_set_log_level(call->core, call, params->level, answer);
+    int err = session_set_level(call->core, call, params->level, answer);
     return err < 0 ? err : CALL_LATER;
 }

@@ -231,7 +231,7 @@ int session_set_operating(struct core *core, struct call *call, session_then_fn 
     return submit(core, call, STORE_TOUCH_SESSION, STORE_PRESENT, then);
 }
 
-int session_set_log_level(struct core *core, struct call *call, int32_t level, session_then_fn then)
+int session_set_level(struct core *core, struct call *call, int32_t level, session_then_fn then)
 {
     call->session->record.log_level = level;
     if (!call->in.stdio)

@@ -50,8 +50,7 @@ int session_new(struct core *core, struct call *call, struct str version, struct
 typedef void (*session_then_fn)(struct call *call, int err);
 int session_save_new(struct core *core, struct call *call, session_then_fn then);
 int session_set_operating(struct core *core, struct call *call, session_then_fn then);
-int session_set_log_level(struct core *core, struct call *call, int32_t level,
-                          session_then_fn then);
+int session_set_level(struct core *core, struct call *call, int32_t level, session_then_fn then);
 int session_end(struct core *core, struct call *call, session_then_fn then);
 
 #endif
