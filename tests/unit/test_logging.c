@@ -115,11 +115,12 @@ static void LG_09_a_level_survives_what_else_is_written(void **state)
 {
     struct bench *b = *state;
     connect_with(b, "2025-06-18", "{}");
-    bench_begin(b, str_of(INITIALIZED)); /* has read the record, not yet written */
-    set_level(b, "alert");
-    ask(b, 202, INITIALIZED, "");
-    while (loop_turn(&b->loop, 0))
-        ;
+    b->n_answers = 0; /* both have read the record before either is written */
+    bench_begin(b, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
+                       "\"params\":{\"level\":\"alert\"}}"));
+    bench_begin(b, str_of(INITIALIZED));
+    while (b->n_answers < 2)
+        assert_true(loop_turn(&b->loop, 10));
     struct call *call = open_call(b);
     assert_int_equal(call->session->state, SESSION_OPERATING);
     assert_int_equal(call->session->record.log_level, MCP_LOGGING_LEVEL_ALERT);
