@@ -10,6 +10,7 @@
  *   "finish"     finishes the calls of such
  *   "end"        ends all streams, and what calls are left then
  *   "tell X"     X as an event to all that are open
+ *   "push X"     X to the sink of stdio that belongs to no call
  *   "open"       how many streams are open
  *   "lost"       how many were lost
  *   "orphans"    how many held calls are orphaned
@@ -202,7 +203,6 @@ static long rig_number_of(struct str body)
 static bool rig_stream_words(struct core *core, struct call *call)
 {
     struct str body = call->in.body;
-    (void)core;
     if (call->in.verb == CALL_GET) {
         rig_listen(call);
     } else if (str_starts_with(body, STR("\"stream ")) || str_starts_with(body, STR("\"early "))) {
@@ -223,6 +223,10 @@ static bool rig_stream_words(struct core *core, struct call *call)
     } else if (str_starts_with(body, STR("\"tell "))) {
         rig_tell((struct str){body.p + 6, body.n - 7});
         rig_answer(call, 200, STR("\"told\""));
+    } else if (str_starts_with(body, STR("\"push "))) {
+        if (core->push)
+            sink_send(core->push, STR_NONE, (struct str){body.p + 6, body.n - 7});
+        rig_answer(call, 200, STR("\"pushed\""));
     } else if (str_eq(body, STR("\"open\"")) || str_eq(body, STR("\"lost\"")) ||
                str_eq(body, STR("\"orphans\"")) || str_eq(body, STR("\"unsent\""))) {
         rig_number(call, rig_count(body));

@@ -18,12 +18,11 @@ static void wait_for(const char *word, long number)
     fail_msg("%s is not %ld", word, number);
 }
 
-/* Of all the server's streams, and of what the test did one is lost. */
+/* By what the test did, and there is no other stream. */
 static void assert_lost_one(long lost_before)
 {
     wait_for("\"lost\"", lost_before + 1);
     assert_int_equal(rig_ask(&rig, "\"open\""), 0);
-    assert_rests();
 }
 
 static struct reader hold(void)
@@ -74,6 +73,7 @@ static void K2_a_client_that_leaves(void **state)
         rig_ask(&rig, "\"end\"");
     }
     assert_int_equal(rig_ask(&rig, "\"calls\""), 0);
+    assert_rests();
 }
 
 /* T-15: the call goes on, and knows. */
@@ -108,6 +108,7 @@ static void K2_bytes_on_a_stream(void **state)
         reader_done(&r);
         rig_ask(&rig, "\"end\"");
     }
+    assert_rests();
 }
 
 /* The same in one segment with the GET: there may be a head, but never two, and never a stream that
@@ -132,8 +133,8 @@ static void K2_bytes_behind_a_get(void **state)
         assert_true(n_heads <= 1);
         close(fd);
         wait_for("\"open\"", 0);
-        assert_rests();
     }
+    assert_rests();
 }
 
 /* ---- Slow readers -----------------------------------------------------------------------------*/
@@ -211,6 +212,7 @@ static void a_slow_reader_that_leaves(void **state)
     assert_true(wait_until_stuck() > 0);
     close(fd);
     assert_lost_one(lost);
+    assert_rests();
 }
 
 /* ---- Many -------------------------------------------------------------------------------------*/
@@ -289,6 +291,7 @@ static void a_reader_that_sleeps_is_cut(void **state)
     int fd = connect_narrow();
     rig_send_post(fd, "", "\"flood 20000\"");
     assert_lost_one(lost);
+    assert_rests();
     close(fd);
 }
 
@@ -307,6 +310,30 @@ static void a_reader_that_dozes_is_not_cut(void **state)
     assert_int_equal(rig_ask(&rig, "\"lost\""), lost);
     close(fd);
     assert_lost_one(lost);
+}
+
+static void wait_for_status(int status)
+{
+    for (int i = 0, got = 0; got != status; i++) {
+        assert_true(i < 3000);
+        int fd = rig_connect(&rig);
+        struct answer a = rig_post(fd, "", "1");
+        got = a.status;
+        answer_done(&a);
+        close(fd);
+    }
+}
+
+/* What waits in streams counts like what waits of replies. */
+static void what_waits_in_streams_counts(void **state)
+{
+    (void)state;
+    int fd = connect_narrow();
+    rig_send_post(fd, "", "\"flood 20000\"");
+    wait_for_status(503);
+    close(fd);
+    wait_for_status(200);
+    wait_for("\"open\"", 0);
 }
 
 /* ---- An orderly stop --------------------------------------------------------------------------*/
@@ -367,6 +394,14 @@ static int restart_hasty(void **state)
     return start_with(config);
 }
 
+static int restart_poor(void **state)
+{
+    struct net_config config = rig_config();
+    config.bytes_in_flight_max = STREAM_UNSENT_BYTES / 4; /* more than that always waits */
+    stop(state);
+    return start_with(config);
+}
+
 static int restart(void **state)
 {
     stop(state);
@@ -386,6 +421,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(heartbeats),
         cmocka_unit_test_setup(a_reader_that_sleeps_is_cut, restart_hasty),
         cmocka_unit_test(a_reader_that_dozes_is_not_cut),
+        cmocka_unit_test_setup(what_waits_in_streams_counts, restart_poor),
         cmocka_unit_test_setup(an_orderly_stop, restart),
     };
     if (argc > 1)
