@@ -101,7 +101,6 @@ struct sink *conn_stream_open(struct exchange *exchange)
     s->listens = conn->exchange.call->in.verb == CALL_GET;
     s->events.is_chunked = !conn->plan.http10;
     s->is_new = true;
-    s->confirmed = tcp_info_of(conn).tcpi_bytes_acked;
     conn->stream = s;
     conn->last |= conn->plan.http10;
     conn->phase = STREAMING;
@@ -199,14 +198,12 @@ void conn_stream_hurry(struct conn *conn)
 
 /* ---- Deadlines --------------------------------------------------------------------------------*/
 
-/* With every beat something was sent, or waited to be. A peer that has confirmed nothing since is
- * dead; but one whose window is closed has confirmed all that it was sent. */
-static bool is_dead(struct conn_stream *s)
+/* Nothing has come from it since the beat before the last, and with every beat something was sent,
+ * or waited to be. Who only reads slowly answers the probes of TCP, and so do live peers. */
+static bool is_dead(const struct conn *conn)
 {
-    struct tcp_info info = tcp_info_of(s->conn);
-    bool is_silent = info.tcpi_unacked && info.tcpi_bytes_acked <= s->confirmed;
-    s->confirmed = info.tcpi_bytes_acked;
-    return is_silent;
+    struct tcp_info info = tcp_info_of(conn);
+    return info.tcpi_unacked && info.tcpi_last_ack_recv > conn->fence->config->heartbeat_ms * 3 / 2;
 }
 
 static void on_beat(struct deadline *beat)
@@ -217,7 +214,7 @@ static void on_beat(struct deadline *beat)
     deadline_set(&conn->fence->waits[WAIT_BEAT], beat, loop_now_ms(conn->fence->loop));
     if (conn->phase != STREAMING)
         return;
-    if (is_dead(s)) {
+    if (is_dead(conn)) {
         conn_kill(conn);
     } else if (!s->ended && !event_stream_unsent(&s->events)) {
         event_stream_add_comment(&s->events);

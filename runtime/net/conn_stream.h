@@ -19,11 +19,10 @@ struct conn_stream {
     struct conn *conn;
     struct event_stream events;
     struct deadline beat;
-    bool listens;       /* the answer to a GET */
-    bool ended;         /* core has no sink any more */
-    bool is_asked;      /* to be told when it can write */
-    bool is_new;        /* nothing was written yet */
-    uint64_t confirmed; /* bytes, up to the last beat */
+    bool listens;  /* the answer to a GET */
+    bool ended;    /* core has no sink any more */
+    bool is_asked; /* to be told when it can write */
+    bool is_new;   /* nothing was written yet */
 };
 
 /* Makes the connection of this exchange a stream. NULL: no memory, or the server stops. */

@@ -3,8 +3,10 @@
  * idle ones cost nothing. K2 of RUNTIME.md: each of these made libwebsockets spin for ever.
  */
 #include "stream_rig.h"
+#include "base/clock.h"
 #include "worker_work.h"
 
+#include <linux/filter.h>
 #include <sys/resource.h>
 
 static struct rig rig;
@@ -12,7 +14,7 @@ static char clock_path[] = "/tmp/tenon-clock-XXXXXX";
 
 static void wait_for(const char *word, long number)
 {
-    for (int i = 0; i < 3000; i++)
+    for (int64_t since_ms = clock_mono_ms(); clock_mono_ms() - since_ms < RIG_WAIT_MS;)
         if (rig_ask(&rig, word) == number)
             return;
     fail_msg("%s is not %ld", word, number);
@@ -312,6 +314,51 @@ static void a_reader_that_dozes_is_not_cut(void **state)
     assert_lost_one(lost);
 }
 
+/* Nothing reaches it any more, and so nothing comes back. */
+static void play_dead(int fd)
+{
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const struct sock_fprog program = {1, &drop};
+    assert_return_code(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program),
+                       errno);
+}
+
+/* Within two heartbeats, which are 200 ms here; who lives is left alone. */
+static void a_dead_peer_is_noticed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        long lost = rig_ask(&rig, "\"lost\"");
+        struct reader dead = openers[i](), alive = listen_to();
+        play_dead(dead.fd);
+        int64_t since_ms = clock_mono_ms();
+        while (rig_ask(&rig, "\"lost\"") == lost)
+            assert_true(clock_mono_ms() - since_ms < 5000);
+        assert_true(clock_mono_ms() - since_ms >= 200);
+        print_message("noticed after %lld ms\n", (long long)(clock_mono_ms() - since_ms));
+        for (int k = 0; k < 6; k++)
+            reader_expect_comment(&alive);
+        assert_int_equal(rig_ask(&rig, "\"lost\""), lost + 1);
+        reader_done(&dead);
+        reader_done(&alive);
+        rig_ask(&rig, "\"end\"");
+        wait_for("\"open\"", 0);
+    }
+}
+
+/* It takes nothing, but it is there: send_stall_ms decides, not the heartbeats. */
+static void a_reader_that_sleeps_is_not_dead(void **state)
+{
+    (void)state;
+    long lost = rig_ask(&rig, "\"lost\"");
+    int fd = connect_narrow();
+    int64_t since_ms = clock_mono_ms();
+    rig_send_post(fd, "", "\"flood 20000\"");
+    assert_lost_one(lost);
+    assert_true(clock_mono_ms() - since_ms >= 1500);
+    close(fd);
+}
+
 static void wait_for_status(int status)
 {
     for (int i = 0, got = 0; got != status; i++) {
@@ -394,6 +441,15 @@ static int restart_hasty(void **state)
     return start_with(config);
 }
 
+static int restart_nervous(void **state)
+{
+    struct net_config config = rig_config();
+    config.heartbeat_ms = 200;
+    config.send_stall_ms = 1500;
+    stop(state);
+    return start_with(config);
+}
+
 static int restart_poor(void **state)
 {
     struct net_config config = rig_config();
@@ -421,6 +477,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(heartbeats),
         cmocka_unit_test_setup(a_reader_that_sleeps_is_cut, restart_hasty),
         cmocka_unit_test(a_reader_that_dozes_is_not_cut),
+        cmocka_unit_test_setup(a_dead_peer_is_noticed, restart_nervous),
+        cmocka_unit_test(a_reader_that_sleeps_is_not_dead),
         cmocka_unit_test_setup(what_waits_in_streams_counts, restart_poor),
         cmocka_unit_test_setup(an_orderly_stop, restart),
     };
