@@ -234,24 +234,22 @@ static int read_letters(struct core *core, struct taking *t)
 
 static void delete_taken(struct core *core);
 
-/* Only when nothing that was taken is left may the numbers begin anew: whether the store goes on
- * counting when it has no letter is its own business. */
 static void deleted(struct store_write *write, int err)
 {
     struct mail *mail = (struct mail *)write; /* its first member */
     mail->is_deleting = false;
-    if (err < 0) /* the next look tries again */
+    if (err < 0) { /* the next look tries again */
         log_error("letters that were taken cannot be deleted: %s", err_text(err));
-    else if (mail->deletion_op.mail_seq != mail->taken_seq)
-        delete_taken(mail->core);
-    else
-        mail->taken_seq = 0, mail_take(mail->core);
+        return;
+    }
+    mail->deleted_seq = mail->deletion_op.mail_seq;
+    delete_taken(mail->core);
 }
 
 static void delete_taken(struct core *core)
 {
     struct mail *mail = &core->mail;
-    if (!mail->taken_seq || mail->is_deleting)
+    if (mail->taken_seq == mail->deleted_seq || mail->is_deleting)
         return;
     mail->core = core;
     mail->is_deleting = true;

@@ -33,7 +33,7 @@ struct mail {
     struct store_op deletion_op;
     bool is_deleting;
     struct core *core;
-    uint64_t taken_seq; /* of the last letter that was taken; 0: of none that is still there */
+    uint64_t taken_seq, deleted_seq; /* of the last letter that was; their numbers only rise */
 };
 
 /* `body`: the members of a JSON object without the braces ("\"a\":1"), copied. `then` (may be
