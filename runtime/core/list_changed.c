@@ -102,6 +102,11 @@ void list_changed_compare(struct reader *r)
     r->is_early = !initialized;
     if (!initialized)
         return;
+    for (int i = 0; i < 2; i++) {
+        if (r->told[i]) /* what the record says may be on its way still */
+            seen[i] = r->told[i];
+        r->told[i] = now[i];
+    }
     if (now[0] == seen[0] && now[1] == seen[1])
         return;
     save_seen(r->streams, &r->name, now);

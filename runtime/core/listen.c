@@ -18,15 +18,17 @@
 /* ---- The session's pushes ------------------------------------------------------------------- */
 
 static void tell_release(struct streams *streams, struct store_worker who,
-                         const struct stream_name *name, uint64_t token, uint64_t next)
+                         const struct stream_name *name, uint64_t token, uint64_t next,
+                         uint64_t after_n)
 {
-    char id[HEX64_BYTES], old[HEX64_BYTES], fresh[HEX64_BYTES];
+    char id[HEX64_BYTES], old[HEX64_BYTES], fresh[HEX64_BYTES], after[HEX64_BYTES];
     struct buf body = {0};
     hex64_write(name->id, id);
     hex64_write(token, old);
     hex64_write(next, fresh);
-    buf_printf(&body, "\"session\":\"%s\",\"stream\":\"%s\",\"token\":\"%s\",\"next\":\"%s\"",
-               name->session, id, old, fresh);
+    hex64_write(after_n, after);
+    buf_printf(&body, "\"session\":\"%s\",\"stream\":\"%s\",\"token\":\"%s\",\"next\":\"%s\",\"after\":\"%s\"",
+               name->session, id, old, fresh, after);
     if (!body.failed)
         mail_send(streams->core, worker_id_of(who), MAIL_RELEASE, buf_str(&body), NULL, NULL);
     buf_done(&body);
@@ -42,7 +44,7 @@ static void stop_pushes(struct reader *r, const struct store_claim *before)
         return;
     if (!stream_is_self(r->streams, before->worker)) {
         if (stream_is_alive(r->streams, before->worker))
-            tell_release(r->streams, before->worker, &name, before->token, 0);
+            tell_release(r->streams, before->worker, &name, before->token, 0, 0);
         return;
     }
     struct reader *old = reader_find(r->streams, &name, before->token);
@@ -54,6 +56,7 @@ static void take_pushes(struct reader *r, const struct store_claim *before)
 {
     stop_pushes(r, before);
     r->holds_pushes = true;
+    r->told[0] = r->told[1] = 0;
     push_drain(r);
     list_changed_compare(r);
 }
@@ -203,6 +206,7 @@ static bool can_go_on(const struct store_stream *record, uint64_t n)
     return n <= most && (record->last_n == 0 || record->first_n <= n + 1);
 }
 
+/* ERR_ABSENT: no such stream, or not yet. */
 static int read_record(struct streams *streams, struct call *call, const struct stream_name *name,
                        struct store_stream *ret)
 {
@@ -212,7 +216,7 @@ static int read_record(struct streams *streams, struct call *call, const struct 
         return err;
     err = store_get_stream(view, stream_session(name), name->id, &call->arena, ret);
     store_view_close(view);
-    return err == ERR_ABSENT ? ERR_EVENT_ID : err;
+    return err;
 }
 
 /* Of a stream that listens this worker is the writer from now on: its numbers go on behind all that
@@ -231,7 +235,7 @@ void reader_begin(struct reader *r)
 {
     r->release_ms = 0;
     struct stream *s = streams_find(r->streams, &r->name);
-    if (r->listens && s && s->is_broken)
+    if (r->listens && s && (s->is_broken || s->is_handed_over))
         s = NULL;
     if (r->listens && !s)
         s = take_over(r, r->used_n);
@@ -254,7 +258,7 @@ static void wait_for_release(struct reader *r, const struct store_stream *before
 {
     r->old = worker_id_of(before->reader);
     r->release_ms = clock_mono_ms() + STREAM_RELEASE_MS;
-    tell_release(r->streams, before->reader, &r->name, before->token, r->token);
+    tell_release(r->streams, before->reader, &r->name, before->token, r->token, r->sent_n);
 }
 
 static void claimed(struct errand *e, int err)
@@ -316,11 +320,54 @@ static int resume(struct streams *streams, struct call *call)
     return 0;
 }
 
+/* ---- A stream that is not there yet --------------------------------------------------------- */
+
+/* An event goes out before it is stored, so a client may come back with its id a moment too early:
+ * what is unknown is looked for a little longer. */
+struct looking {
+    struct looking *next;
+    struct call *call;
+    int64_t until_ms; /* monotonic */
+};
+
+static int look_again(struct streams *streams, struct call *call)
+{
+    struct looking *l = arena_zalloc(&call->arena, sizeof *l);
+    if (!l)
+        return ERR_NO_MEMORY;
+    l->call = call;
+    l->until_ms = clock_mono_ms() + STREAM_LOOK_MS;
+    l->next = streams->looking;
+    streams->looking = l;
+    return 0;
+}
+
+void streams_look(struct streams *streams, int64_t now_ms)
+{
+    struct looking *l = streams->looking;
+    streams->looking = NULL;
+    while (l) {
+        struct looking *next = l->next;
+        int err = resume(streams, l->call);
+        if (err == ERR_ABSENT && now_ms < l->until_ms) {
+            l->next = streams->looking;
+            streams->looking = l;
+        } else if (err < 0) {
+            dispatch_fail(l->call, err == ERR_ABSENT ? ERR_EVENT_ID : err);
+        } else {
+            call_leave_stream(l->call);
+        }
+        l = next;
+    }
+}
+
 int streams_listen(struct streams *streams, struct call *call)
 {
     if (!call->in.accepts_sse || !call->open_sink)
         return ERR_NOT_ACCEPTABLE;
     int err = call->in.last_event.p ? resume(streams, call) : listen_anew(streams, call);
+    if (err == ERR_ABSENT)
+        return look_again(streams, call);
     if (err == 0)
         call_leave_stream(call);
     return err;
@@ -344,15 +391,28 @@ static bool read_name(const struct tape_node *letter, struct stream_name *ret)
            stream_name_set(ret, tape_str(session), hex_member(letter, STR("stream")));
 }
 
-static void release(struct reader *r, uint64_t token)
+/* The connection, if it is there still, and what was not stored of a stream that listens. */
+static void release(struct streams *streams, const struct stream_name *name, uint64_t token,
+                    uint64_t after_n)
 {
-    if (r->push_token == token) {
+    struct stream *s = streams_find(streams, name);
+    struct reader *r = reader_find(streams, name, token);
+    if (r && r->push_token == token) {
         r->holds_pushes = false;
         return;
     }
-    if (r->stream && r->listens)
-        r->stream->is_handed_over = true;
-    reader_end(r);
+    if (s && s->listens && s->token == token)
+        s->is_handed_over = true;
+    else
+        s = NULL;
+    if (s)
+        s->is_owned = true; /* here, for a moment */
+    if (r)
+        reader_end(r);
+    if (!s)
+        return;
+    s->is_owned = false;
+    stream_release(s, after_n);
 }
 
 void stream_take_release(struct core *core, struct worker_id from, const struct tape_node *letter)
@@ -363,9 +423,7 @@ void stream_take_release(struct core *core, struct worker_id from, const struct 
     uint64_t token = hex_member(letter, STR("token")), to = hex_member(letter, STR("next"));
     if (!token || !read_name(letter, &name))
         return;
-    struct reader *r = reader_find(core->streams, &name, token);
-    if (r)
-        release(r, token);
+    release(core->streams, &name, token, hex_member(letter, STR("after")));
     if (!to)
         return;
     hex64_write(to, next);

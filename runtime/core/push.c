@@ -13,12 +13,22 @@ struct target {
     int64_t created_ms;
 };
 
+/* Of those here the record may be late, so it is not believed. */
+static bool is_read(struct streams *streams, const struct store_stream *stream)
+{
+    struct stream_name name;
+    if (!stream_is_self(streams, stream->reader))
+        return stream_is_alive(streams, stream->reader);
+    return stream_name_set(&name, stream->session, stream->id) &&
+           reader_find(streams, &name, stream->token);
+}
+
 /* The newest that a living worker reads. */
 static int find_listening(void *ctx, const struct store_stream *stream)
 {
     struct target *t = ctx;
     if (stream->listens && !stream->ended && stream->created_ms >= t->created_ms &&
-        stream_is_alive(t->streams, stream->reader)) {
+        is_read(t->streams, stream)) {
         t->created_ms = stream->created_ms;
         t->worker = stream->reader;
     }
@@ -79,16 +89,27 @@ static struct reader *find_listener(struct streams *streams, struct str session)
     return NULL;
 }
 
+static void tell(struct streams *streams, const struct stream_name *name, struct worker_id to);
+
+/* The stream that was here is not any more: the next newest may be elsewhere. */
+static void pass_on(struct streams *streams, struct str session)
+{
+    struct stream_name name;
+    struct target target;
+    if (find_target(streams, session, &target) == 0 && target.worker.epoch &&
+        !stream_is_self(streams, target.worker) && stream_name_set(&name, session, 0))
+        tell(streams, &name, worker_id_of(target.worker));
+}
+
 static void take_pushes_here(struct streams *streams, struct str session)
 {
-    struct reader *r = reader_of_pushes(streams, session);
-    if (r) {
-        push_drain(r);
-        return;
-    }
-    r = find_listener(streams, session);
+    struct reader *r = reader_of_pushes(streams, session), *listener;
     if (r)
-        reader_claim_pushes(r);
+        push_drain(r);
+    else if ((listener = find_listener(streams, session)))
+        reader_claim_pushes(listener);
+    else
+        pass_on(streams, session);
 }
 
 void push_take(struct core *core, struct worker_id from, const struct tape_node *letter)

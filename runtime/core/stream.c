@@ -77,6 +77,7 @@ struct stream *stream_new(struct streams *streams, const struct stream_name *nam
     s->name = *name;
     s->listens = listens;
     s->reserved_n = s->asked_n = STREAM_NUMBERS;
+    frames_init(&s->held);
     if (request.p) {
         memcpy(s + 1, request.p, request.n);
         s->request = (struct str){(const char *)(s + 1), request.n};
@@ -124,7 +125,8 @@ void stream_settle(struct stream *s)
     struct reader *reader = s->reader;
     if (reader)
         reader_attach(reader, NULL);
-    else if (s->listens && s->token && !s->is_handed_over && !s->is_broken)
+    else if (s->listens && s->token && !s->is_handed_over && !s->is_broken &&
+             !s->streams->is_stopping)
         clear_claim(s);
     stream_drop(s);
     if (reader)
@@ -233,13 +235,66 @@ static void fill(struct commit *c, struct frame *f)
     frames_add(&c->frames, f);
 }
 
-/* Somebody else writes the stream now. What the client did not get on the old connection, it gets
- * by the new one. */
+/* Somebody else writes the stream now, of one that listens. What the client did not get by it, it
+ * gets by the new one. What went out was seen if the client named it, or one behind it, when it came
+ * again; who took over says which (MAIL_RELEASE). If he does not, it is sent again: a repeat is
+ * better than a loss. */
+static bool is_unseen(const struct frame *f)
+{
+    return f->message.p && (!f->was_sent || f->n > f->stream->after_n);
+}
+
 static void hand_over(struct frame *f)
 {
     struct stream *s = f->stream;
-    if (s->listens && f->message.p && !f->was_sent)
+    if (!f->push_seq && is_unseen(f))
         push_send(s->streams->core, stream_session(&s->name), f->message, PUSH_HANDOVER_MS);
+}
+
+/* Frames whose fate is not known yet stay with the stream. */
+static bool hold(struct frame *f)
+{
+    struct stream *s = f->stream;
+    if (!s->listens || !s->is_handed_over || s->is_released || f->push_seq || !f->message.p)
+        return false;
+    s->held_until_ms = clock_mono_ms() + STREAM_RELEASE_MS;
+    frames_add(&s->held, f);
+    return true;
+}
+
+/* Its stream takes no more. */
+static void drop(struct frame *f)
+{
+    struct stream *s = f->stream;
+    if (hold(f))
+        return;
+    if (s->is_handed_over)
+        hand_over(f);
+    frame_free(f);
+    stream_settle(s);
+}
+
+void stream_release(struct stream *s, uint64_t after_n)
+{
+    struct frame *f;
+    s->is_handed_over = s->is_released = true;
+    s->after_n = after_n;
+    s->has_ended = true;
+    while ((f = frames_take(&s->held))) {
+        hand_over(f);
+        frame_free(f);
+    }
+    stream_settle(s);
+}
+
+void streams_release_late(struct streams *streams, int64_t now_ms)
+{
+    struct stream *next;
+    for (struct stream *s = streams->written; s; s = next) {
+        next = s->next;
+        if (s->held.first && now_ms >= s->held_until_ms)
+            stream_release(s, 0);
+    }
 }
 
 static void committed(struct store_write *write, int err);
@@ -262,11 +317,7 @@ void streams_flush(struct streams *streams)
             fill(c, f);
             continue;
         }
-        struct stream *s = f->stream;
-        if (s->is_handed_over)
-            hand_over(f);
-        frame_free(f);
-        stream_settle(s);
+        drop(f);
     }
     if (c->write.n_ops == 0)
         return;
@@ -326,10 +377,7 @@ static void refuse(struct commit *c, struct frame *f, int err)
     log_debug("stream %.8s...: a frame was refused: %s", s->name.session, err_name(err));
     if (kind == STORE_DELETE_PUSH)
         return;
-    if (err == ERR_CONFLICT) {
-        s->is_handed_over = true;
-        hand_over(f);
-    }
+    s->is_handed_over |= err == ERR_CONFLICT && s->listens;
     stream_break(s);
 }
 
@@ -388,7 +436,7 @@ static void retry(struct commit *c, int err)
     if (bad) {
         refuse(c, bad, err);
         frames_remove(&c->frames, bad);
-        frame_free(bad);
+        drop(bad);
     }
     frames_return(&c->streams->waiting, &c->frames);
     untouch(c);
@@ -529,7 +577,6 @@ int stream_open(struct call *call, struct sink *sink, struct stream **ret)
     if (call->in.stdio) {
         make_plain(s, sink);
     } else {
-        s->token = reader->token;
         reader_attach(reader, s);
         reader->is_open = true;
     }
@@ -592,8 +639,11 @@ void streams_free(struct streams *streams)
     streams->is_stopping = true; /* no more errands */
     while (streams->readers)
         reader_end(streams->readers);
-    while (streams->written)
+    while (streams->written) {
+        while ((f = frames_take(&streams->written->held)))
+            free(f);
         stream_drop(streams->written);
+    }
     free(streams);
 }
 

@@ -18,9 +18,11 @@
 #define TOUCHES_PER_TICK 64
 #define EVENT_ID_BYTES   40 /* text of an event id */
 #define HEX64_BYTES      17 /* 16 digits, NUL */
+#define STREAM_LOOK_MS   200  /* for a stream that somebody names and that is not stored yet */
 #define PUSH_HANDOVER_MS 5000
 
 struct reader;
+struct looking;
 
 struct stream_name {
     char session[SESSION_ID_BYTES + 1];
@@ -61,7 +63,11 @@ struct stream {
     bool is_owned;  /* a call holds it */
     bool has_ended; /* nothing more is appended */
     bool is_broken; /* the store does not take its frames (any more) */
-    bool is_handed_over;
+    bool is_handed_over; /* another worker writes it now */
+    bool is_released;    /* and said what the client had seen: */
+    uint64_t after_n;
+    struct frames held; /* refused by the store; released, or sent again after a while */
+    int64_t held_until_ms; /* monotonic */
 };
 
 struct reader {
@@ -73,6 +79,7 @@ struct reader {
     uint64_t sent_n;
     uint64_t used_n;            /* numbers that were reserved before it claimed */
     uint64_t token, push_token; /* its claims; push_token 0: never claimed */
+    uint64_t told[2];           /* of its lists: list_changed.c; 0: nothing yet */
     uint64_t push_seen;         /* waiting pushes up to this one are on their way */
     uint32_t n_errands;
     struct worker_id old; /* reader that was told to release */
@@ -102,6 +109,7 @@ struct streams {
     struct reader *readers; /* newest first */
     struct frames waiting;  /* for the next commit */
     struct loop_post post;
+    struct looking *looking; /* GET requests: listen.c */
     bool is_posted, is_stopping;
     int64_t checked_ms;     /* monotonic */
     uint64_t lists_version; /* of the catalog that the sessions here were told of */
@@ -138,6 +146,9 @@ void stream_settle(struct stream *stream);
 /* Nothing more of it can be written: its reader ends. */
 void stream_break(struct stream *stream);
 void streams_flush(struct streams *streams);
+/* Another worker has claimed it, for a client that has seen all up to `after_n`. */
+void stream_release(struct stream *stream, uint64_t after_n);
+void streams_release_late(struct streams *streams, int64_t now_ms);
 
 /* ---- stream_read.c */
 struct reader *reader_new(struct streams *streams, const struct stream_name *name,
@@ -157,6 +168,8 @@ void readers_tick(struct streams *streams);
 /* ---- listen.c */
 void reader_begin(struct reader *reader);
 void reader_claim_pushes(struct reader *reader);
+/* Looks again for streams that were not there yet. */
+void streams_look(struct streams *streams, int64_t now_ms);
 
 /* ---- push.c */
 void push_drain(struct reader *reader);

@@ -32,8 +32,10 @@ void reader_attach(struct reader *r, struct stream *stream)
     if (r->stream)
         r->stream->reader = NULL;
     r->stream = stream;
-    if (stream)
-        stream->reader = r;
+    if (!stream)
+        return;
+    stream->reader = r;
+    stream->token = r->token;
 }
 
 static void flag_bus(struct streams *streams)
@@ -61,10 +63,8 @@ static void leave_stream(struct reader *r)
     if (!s)
         return;
     reader_attach(r, NULL);
-    if (s->listens) {
+    if (s->listens)
         s->has_ended = true;
-        s->token = r->token;
-    }
     stream_settle(s);
 }
 
@@ -303,6 +303,8 @@ void streams_tick(struct streams *streams)
     int64_t now_ms = clock_mono_ms();
     streams_flush(streams);
     readers_tick(streams);
+    streams_release_late(streams, now_ms);
+    streams_look(streams, now_ms);
     if (now_ms - streams->checked_ms < READER_CHECK_MS)
         return;
     streams->checked_ms = now_ms;
@@ -318,6 +320,7 @@ void streams_stop(struct streams *streams)
         if (r->sink)
             reader_end(r);
     }
+    streams_look(streams, INT64_MAX);
     streams_flush(streams);
 }
 

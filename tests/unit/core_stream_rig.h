@@ -163,7 +163,10 @@ static inline void rig_kill(struct rig *rig, unsigned i)
 static inline void rig_open(struct rig *rig)
 {
     *rig = (struct rig){.status = 0};
-    bench_open(&rig->bench, &bench_config);
+    static const struct str all = STR_INIT("*");
+    struct core_config config = bench_config;
+    config.operations_allow = (struct name_globs){&all, 1};
+    bench_open(&rig->bench, &config);
     core_free(rig->bench.core);
     for (unsigned i = 0; i < WORKERS; i++)
         rig->wakes[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -241,6 +244,19 @@ static inline struct wire *rig_get(struct rig *rig, unsigned worker, const char 
     rig->last = NULL;
     core_handle(rig->cores[worker], call);
     return rig->last;
+}
+
+/* A GET that is refused, perhaps after a while. */
+static inline void rig_get_refused(struct rig *rig, unsigned worker, const char *last_event,
+                                   int status)
+{
+    unsigned before = rig->n_finished;
+    assert_null(rig_get(rig, worker, last_event));
+    for (unsigned i = 0; i < 10 && rig->n_finished == before; i++)
+        rig_tick(rig, STREAM_LOOK_MS / 4);
+    assert_null(rig->last);
+    assert_int_equal(rig->n_finished, before + 1);
+    assert_int_equal(rig->status, status);
 }
 
 /* The events are these, in this order, from the first. */
