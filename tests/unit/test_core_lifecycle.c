@@ -340,8 +340,6 @@ static void S_08_delete_may_be_off(void **state)
     bench_connect(&bench, "2025-06-18");
     bench.verb = CALL_DELETE;
     ask(&bench, 405, "", ERR_PATTERN("-32600"));
-    bench.verb = CALL_GET;
-    ask(&bench, 405, "", ERR_PATTERN("-32600"));
     bench.verb = CALL_POST;
     ask(&bench, 200, PING, PONG);
     bench_close(&bench);
