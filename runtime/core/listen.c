@@ -27,8 +27,10 @@ static void tell_release(struct streams *streams, struct store_worker who,
     hex64_write(token, old);
     hex64_write(next, fresh);
     hex64_write(after_n, after);
-    buf_printf(&body, "\"session\":\"%s\",\"stream\":\"%s\",\"token\":\"%s\",\"next\":\"%s\",\"after\":\"%s\"",
-               name->session, id, old, fresh, after);
+    buf_printf(
+        &body,
+        "\"session\":\"%s\",\"stream\":\"%s\",\"token\":\"%s\",\"next\":\"%s\",\"after\":\"%s\"",
+        name->session, id, old, fresh, after);
     if (!body.failed)
         mail_send(streams->core, worker_id_of(who), MAIL_RELEASE, buf_str(&body), NULL, NULL);
     buf_done(&body);
@@ -231,23 +233,38 @@ static struct stream *take_over(struct reader *r, uint64_t used_n)
     return s;
 }
 
+/* The stream that it reads, if that is written here. */
+static struct stream *find_written(struct reader *r)
+{
+    struct stream *s = streams_find(r->streams, &r->name);
+    if (s && (s->is_broken || s->is_handed_over))
+        s = NULL;
+    return s || !r->listens ? s : take_over(r, r->used_n);
+}
+
+/* Whoever read it here, and claimed it before, leaves. */
+static void attach(struct reader *r, struct stream *s)
+{
+    bool was_owned = s->is_owned;
+    s->is_owned = true; /* so that it stays */
+    if (s->reader)
+        reader_end(s->reader);
+    s->is_owned = was_owned;
+    if (s->listens)
+        s->has_ended = false;
+    reader_attach(r, s);
+}
+
 void reader_begin(struct reader *r)
 {
     r->release_ms = 0;
-    struct stream *s = streams_find(r->streams, &r->name);
-    if (r->listens && s && (s->is_broken || s->is_handed_over))
-        s = NULL;
-    if (r->listens && !s)
-        s = take_over(r, r->used_n);
+    struct stream *s = find_written(r);
     if (!s && r->listens) {
         reader_end(r);
         return;
     }
-    if (s && !s->is_broken) {
-        if (s->listens)
-            s->has_ended = false;
-        reader_attach(r, s);
-    }
+    if (s)
+        attach(r, s);
     r->is_open = true;
     if (r->listens)
         reader_claim_pushes(r);

@@ -34,7 +34,8 @@ void streams_free(struct streams *streams); /* NULL is fine */
 /* What has to happen after a wake, and once a second. */
 void streams_wake(struct streams *streams);
 void streams_tick(struct streams *streams);
-/* The server stops: all connections end in good order; what they were to get stays in the store. */
+/* The server stops: connections that listen or only follow end in good order, those of calls that
+ * run here end with the calls. What clients did not get stays in the store. */
 void streams_stop(struct streams *streams);
 /* Its streams end; what the store has of them goes with the session. */
 void streams_end_session(struct streams *streams, struct str session_id);

@@ -317,7 +317,8 @@ void streams_stop(struct streams *streams)
     struct reader *next;
     for (struct reader *r = streams->readers; r; r = next) {
         next = r->next;
-        if (r->sink)
+        bool is_answered = r->stream && !r->listens; /* a call goes on, and ends it */
+        if (r->sink && !is_answered)
             reader_end(r);
     }
     streams_look(streams, INT64_MAX);
