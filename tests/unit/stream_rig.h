@@ -245,6 +245,7 @@ struct reader {
     struct answer head;
     char *in; /* of malloc: read already */
     size_t in_n, in_at;
+    bool is_unbuffered; /* so that nothing behind the stream is taken */
 };
 
 struct event {
@@ -255,7 +256,7 @@ struct event {
 
 #define READER_BYTES 16384
 
-/* A byte as it comes, or -1 at the end. Nothing comes behind a stream, so reading ahead is fine. */
+/* A byte as it comes, or -1 at the end. */
 static int reader_raw(struct reader *r)
 {
     if (r->in_at < r->in_n)
@@ -264,7 +265,7 @@ static int reader_raw(struct reader *r)
     if (!r->in)
         r->in = malloc(READER_BYTES);
     assert_int_not_equal(poll(&p, 1, RIG_WAIT_MS), 0);
-    ssize_t n = recv(r->fd, r->in, READER_BYTES, 0);
+    ssize_t n = recv(r->fd, r->in, r->is_unbuffered ? 1 : READER_BYTES, 0);
     r->in_n = n > 0 ? (size_t)n : 0;
     r->in_at = 0;
     return n > 0 ? (unsigned char)r->in[r->in_at++] : -1;

@@ -5,6 +5,14 @@
 
 static struct rig rig;
 
+static void wait_for(const char *word, long number)
+{
+    for (int64_t since_ms = clock_mono_ms(); clock_mono_ms() - since_ms < RIG_WAIT_MS;)
+        if (rig_ask(&rig, word) == number)
+            return;
+    fail_msg("%s is not %ld", word, number);
+}
+
 /* ---- POST -------------------------------------------------------------------------------------*/
 
 static void expect_numbers(struct reader *r, long n)
@@ -162,6 +170,77 @@ static void K1_two_streams_in_one_segment(void **state)
     rig_is_alive(&rig);
 }
 
+static uint32_t fuzz_state = 20250618;
+
+static uint32_t fuzz_below(uint32_t n)
+{
+    fuzz_state = fuzz_state * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)fuzz_state * n) >> 32);
+}
+
+static const char *const fuzz_bodies[] = {"\"stream 3\"", "\"early 1\"", "\"stream 0\"",
+                                          "{\"json\":1}", "\"later\""};
+
+/* The answers that come are whole, and in order; the connection may end after any of them. */
+static int read_in_order(int fd, const uint32_t *kinds, int n)
+{
+    static const long n_events[] = {3, 1, 0};
+    for (int i = 0; i < n; i++) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        char c;
+        assert_int_equal(poll(&p, 1, RIG_WAIT_MS), 1);
+        if (recv(fd, &c, 1, MSG_PEEK) <= 0)
+            return i;
+        if (kinds[i] < 3) {
+            struct reader r = reader_begin(fd);
+            r.is_unbuffered = true; /* the next answer may follow at once */
+            expect_numbers(&r, n_events[kinds[i]]);
+            answer_done(&r.head);
+            free(r.in);
+        } else {
+            struct answer a = rig_read(fd);
+            assert_string_equal(a.body, fuzz_bodies[kinds[i]]);
+            answer_done(&a);
+        }
+    }
+    return n;
+}
+
+/* One to four requests, cut into segments at random. */
+static void fuzz_connection(void)
+{
+    char text[4096];
+    uint32_t kinds[4];
+    int n_requests = 1 + (int)fuzz_below(4), fd = rig_connect(&rig);
+    size_t n = 0, at = 0;
+    for (int i = 0; i < n_requests; i++) {
+        kinds[i] = fuzz_below(5);
+        const char *body = fuzz_bodies[kinds[i]];
+        n += (size_t)snprintf(text + n, sizeof text - n, RIG_HEAD "Content-Length: %zu\r\n\r\n%s",
+                              strlen(body), body);
+    }
+    while (at < n) {
+        size_t piece = fuzz_below(3) ? 1 + fuzz_below(300) : n - at;
+        piece = piece < n - at ? piece : n - at;
+        rig_send_n(fd, text + at, piece);
+        at += piece;
+    }
+    int answered = read_in_order(fd, kinds, n_requests);
+    if (n_requests == 1)
+        assert_int_equal(answered, 1);
+    close(fd);
+}
+
+static void K1_fuzz_of_streams(void **state)
+{
+    (void)state;
+    const char *rounds = getenv("TENON_FUZZ_ROUNDS");
+    for (int i = rounds ? atoi(rounds) : 300; i > 0; i--)
+        fuzz_connection();
+    rig_is_alive(&rig);
+    wait_for("\"calls\"", 0);
+}
+
 /* ---- GET --------------------------------------------------------------------------------------*/
 
 static void T_20_a_get_is_a_stream_at_once(void **state)
@@ -210,14 +289,6 @@ static void X_01_last_event_id_reaches_core(void **state)
     reader_done(&r);
 }
 
-static void wait_for(const char *word, long number)
-{
-    for (int64_t since_ms = clock_mono_ms(); clock_mono_ms() - since_ms < RIG_WAIT_MS;)
-        if (rig_ask(&rig, word) == number)
-            return;
-    fail_msg("%s is not %ld", word, number);
-}
-
 /* ---- The program ------------------------------------------------------------------------------*/
 
 static int start(void **state)
@@ -255,6 +326,7 @@ int main(int argc, char **argv)
         T(a_stream_names_the_allowed_origin),
         T(K1_a_request_behind_a_stream),
         T(K1_two_streams_in_one_segment),
+        T(K1_fuzz_of_streams),
         T(T_20_a_get_is_a_stream_at_once),
         T(T_21_a_get_must_accept_it),
         T(X_01_last_event_id_reaches_core),
