@@ -111,7 +111,7 @@ check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
 # what has threads, under ThreadSanitizer: the loop, the store, searches and their end
-TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs
+TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus
 .PHONY: check-tsan check-tsan-run
 check-tsan: ## unit tests of what has threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s check-tsan-run VARIANT=tsan
