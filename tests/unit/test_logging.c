@@ -242,6 +242,75 @@ static void L_08_the_server_s_own_messages_go_on_the_session_s_stream(void **sta
     assert_int_equal(n_notes, 1);
 }
 
+/* ---- What the server itself tells -------------------------------------------------------------
+ */
+
+static const struct str everything[] = {STR_INIT("*")};
+
+static int open_operations(void **state)
+{
+    struct core_config config = bench_config;
+    config.operations_allow = (struct name_globs){everything, 1};
+    n_notes = 0;
+    bench_open(&bench, &config);
+    bench.profile = PROFILE_OPERATIONS;
+    connect_operating(&bench, "2025-06-18", "{}");
+    bench_table(&bench, "shop", "book", BOOK_DEFINITION);
+    *state = &bench;
+    return 0;
+}
+
+static void start_job(struct bench *b, const char *on)
+{
+    char params[512];
+    snprintf(params, sizeof params,
+             "{\"name\":\"create_index\",\"arguments\":{\"database\":\"shop\",\"table\":"
+             "\"book\",\"index\":{\"on\":[\"%s\"]}}}",
+             on);
+    ask_method(b, "tools/call", params, "{\"structuredContent\":{\"job\":\"*\"}}");
+}
+
+/* Other things are pushed too, once a list changed. */
+static const struct note *find_log(const char *session)
+{
+    for (unsigned i = 0; i < n_notes; i++)
+        if (!notes[i].call && strcmp(notes[i].session, session) == 0 &&
+            strstr(notes[i].text, "notifications/message"))
+            return &notes[i];
+    return NULL;
+}
+
+static void the_end_of_a_job_is_told_to_the_session_that_began_it(void **state)
+{
+    struct bench *b = *state;
+    char mine[128];
+    strcpy(mine, b->session);
+    start_job(b, "year");
+    connect_operating(b, "2025-06-18", "{}"); /* another one does not hear of it */
+    while (loop_turn(&b->loop, 1))
+        ;
+    assert_null(find_log(b->session));
+    const struct note *note = find_log(mine);
+    assert_non_null(note);
+    expect_note((unsigned)(note - notes),
+                "{\"params\":{\"level\":\"info\",\"logger\":\"jobs\",\"data\":{\"id\":\"*\","
+                "\"kind\":\"create_index\",\"database\":\"shop\",\"table\":\"book\",\"state\":"
+                "\"done\"}}}");
+}
+
+static void a_job_that_fails_is_an_error(void **state)
+{
+    struct bench *b = *state;
+    start_job(b, "nowhere");
+    while (loop_turn(&b->loop, 1))
+        ;
+    const struct note *note = find_log(b->session);
+    assert_non_null(note);
+    expect_note(
+        (unsigned)(note - notes),
+        "{\"params\":{\"level\":\"error\",\"data\":{\"state\":\"failed\",\"error\":\"*\"}}}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +327,9 @@ int main(void)
         RIG_TEST(what_is_below_the_level_counts_for_nothing),
         RIG_TEST(nothing_is_said_after_the_answer_or_the_session),
         RIG_TEST(L_08_the_server_s_own_messages_go_on_the_session_s_stream),
+        cmocka_unit_test_setup_teardown(the_end_of_a_job_is_told_to_the_session_that_began_it,
+                                        open_operations, close_bench),
+        cmocka_unit_test_setup_teardown(a_job_that_fails_is_an_error, open_operations, close_bench),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
