@@ -110,8 +110,11 @@ void call_leave(struct call *call)
         call_end(call); /* comes back here */
         return;
     }
+    if (call->core->pendings.n)
+        pending_end_call(call->core, call, ERR_CLOSED); /* nobody waits for it any more */
     if (call->live)
         live_flush(call->live);
+    log_messages_end(call);
     if (call->out.body.failed) {
         buf_done(&call->out.body);
         call->out.http_status = err_http_status(ERR_NO_MEMORY);

@@ -470,6 +470,24 @@ static void a_call_that_ends_takes_its_questions_along(void **state)
     call_free(other);
 }
 
+static void an_answered_call_leaves_no_question_behind(void **state)
+{
+    struct bench *b = *state;
+    b->n_answers = 0;
+    call = open_call(b);
+    call->finish = take_answer; /* frees it */
+    call->transport = b;
+    ask_client(call, MCP_ROOTS_LIST, "");
+    call_accept(call, 202);
+    assert_int_equal(b->n_answers, 1);
+    assert_int_equal(outcome.n, 1);
+    assert_int_equal(outcome.err, ERR_CLOSED);
+    assert_int_equal(b->core->pendings.n, 0);
+    clock_advance_ms(ASK_TIMEOUT_MS + 1);
+    pending_tick(b->core);
+    assert_int_equal(outcome.n, 1);
+}
+
 static int again_err;
 
 static void ask_again(void)
@@ -589,6 +607,7 @@ int main(void)
         RIG_TEST(L_18_G_10_progress_is_taken_and_the_maximum_holds),
         RIG_TEST(SR_03_the_101st_is_refused_at_once),
         RIG_TEST(a_call_that_ends_takes_its_questions_along),
+        RIG_TEST(an_answered_call_leaves_no_question_behind),
         RIG_TEST(who_is_told_may_ask_again_or_end_its_call),
         RIG_TEST(what_waits_when_the_core_goes_is_told),
         RIG_TEST(a_session_is_asked_on_its_own_stream),
