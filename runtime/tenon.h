@@ -308,7 +308,8 @@ int tenon_elicit(struct tenon_call *call, const char *params, int64_t timeout_ms
 /* roots/list (Client Features, Roots). */
 int tenon_list_roots(struct tenon_call *call, int64_t timeout_ms, const char **ret_result);
 
-/* After TENON_ERR_REMOTE: what the client said; `ret_code` (may be NULL) is the JSON-RPC code. */
+/* After TENON_ERR_REMOTE: what the client said, or what is wrong with its answer. `ret_code` (may
+ * be NULL) is the JSON-RPC code; 0: its answer was no error, but not what was asked for. */
 const char *tenon_remote_message(struct tenon_call *call, int *ret_code);
 
 /* The text of a sampling result; NULL: it is none, or holds no text. */

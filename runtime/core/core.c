@@ -70,6 +70,7 @@ void core_tick(struct core *core)
     running_tick(core);
     pending_tick(core);
     streams_tick(core->streams);
+    live_tick(core);
     if (now_ms < core->look_at_ms)
         return;
     core->look_at_ms = now_ms + BUS_LOOK_MS;
@@ -99,6 +100,7 @@ void core_free(struct core *core)
 {
     if (!core)
         return;
+    components_attach(core->config.components, NULL);
     pending_close(core);
     streams_free(core->streams);
     bus_on_wake(core->config.bus, NULL, NULL);

@@ -24,6 +24,7 @@ static const struct {
     {TENON_ERR_UNSUPPORTED, ERR_CAPABILITY, "The client does not support this"},
     {TENON_ERR_UNSUPPORTED, ERR_NO_STREAM, "The client does not support this"},
     {TENON_ERR_REMOTE, ERR_REMOTE, "The client answered with an error"},
+    {TENON_ERR_REMOTE, ERR_ANSWER, "The client answered with an error"},
     {TENON_ERR_ARGUMENT, ERR_PARAMS, "A value is not allowed"},
     {TENON_ERR_BUSY, ERR_BUSY, "Too many at once"},
     {TENON_ERR_NO_MEMORY, ERR_NO_MEMORY, "Out of memory"},
@@ -276,7 +277,7 @@ static int ask(struct tenon_call *call, enum mcp_method method, const char *para
     if (wire_skip(text, &value, NULL, NULL) < 0 || value.p[0] != '{')
         return TENON_ERR_ARGUMENT;
     int err = live_ask(call->call->live, method, value, timeout_ms, &answer);
-    if (err == ERR_REMOTE) {
+    if (err == ERR_REMOTE || err == ERR_ANSWER) {
         call->remote_message = arena_str(&call->arena, answer.message);
         call->remote_code = answer.code;
     }
