@@ -106,15 +106,18 @@ static void end_stream(struct call *call)
 /* Without memory for the body there is still a status. */
 void call_leave(struct call *call)
 {
-    if (running_remove(&call->core->running, call) && ends_silently(call)) {
+    bool silent = ends_silently(call);
+    bool was_running = running_remove(&call->core->running, call);
+    if (call->core->pendings.n) /* nobody waits for them any more */
+        pending_end_call(call->core, call, silent ? ERR_CANCELLED : ERR_CLOSED);
+    if (was_running && silent) {
         call_end(call); /* comes back here */
         return;
     }
-    if (call->core->pendings.n)
-        pending_end_call(call->core, call, ERR_CLOSED); /* nobody waits for it any more */
-    if (call->live)
+    if (call->live && !silent)
         live_flush(call->live);
-    log_messages_end(call);
+    if (!silent)
+        log_messages_end(call);
     if (call->out.body.failed) {
         buf_done(&call->out.body);
         call->out.http_status = err_http_status(ERR_NO_MEMORY);
