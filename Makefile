@@ -55,8 +55,10 @@ build/tenon: $(B)/tenon
 build/tenon-gen: $(B)/tenon-gen
 	@ln -sf $(VARIANT)/tenon-gen $@
 
+# components find what tenon.h declares in the program, and nothing else of it
+EXPORT := -Wl,--export-dynamic-symbol=tenon_*
 $(B)/tenon: $(MAIN_OBJS) $(B)/libtenon.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS_ALL) $(EXPORT) -o $@ $^ $(LIBS)
 $(B)/tenon-gen: $(CODEGEN_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcrypto -lm
 # the CLI's parts without main, so that tests can link them
@@ -85,6 +87,19 @@ $(B)/%.c $(B)/%.h: %.y
 	@cp $< $(B)/$<
 	lemon -l -q -d$(@D) $(B)/$<
 .SECONDARY:
+
+# components: of tenon.h alone
+COMPONENTS := $(B)/examples/hello.so $(B)/conformance/fixture.so
+$(B)/%.so: %.c runtime/tenon.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
+$(B)/conformance/fixture.so: conformance/fixture/fixture.c runtime/tenon.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
+build/conformance-fixture.so: $(B)/conformance/fixture.so
+	@ln -sf $(VARIANT)/conformance/fixture.so $@
+.PHONY: examples
+examples: $(B)/examples/hello.so ## build the example component
 
 .PHONY: objects
 objects: $(LIB_OBJS) $(MAIN_OBJS) $(CODEGEN_OBJS)
@@ -168,7 +183,7 @@ check: deps ## everything that can be tested on this machine; closes with one li
 	$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
-check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
+check-build: $(B)/tenon $(B)/tenon-gen $(COMPONENTS) build/conformance-fixture.so $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
 asan = $(patsubst $(B)/%,build/asan/%,$(1))
 check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
@@ -235,16 +250,17 @@ install: all ## to $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(B)/tenon $(DESTDIR)$(PREFIX)/bin/tenon
 	install -D -m 755 $(B)/tenon-gen $(DESTDIR)$(PREFIX)/bin/tenon-gen
 	install -D -m 644 $(B)/libtenon.a $(DESTDIR)$(PREFIX)/lib/libtenon.a
+	install -D -m 644 runtime/tenon.h $(DESTDIR)$(PREFIX)/include/tenon.h
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/tenon $(DESTDIR)$(PREFIX)/bin/tenon-gen \
-		$(DESTDIR)$(PREFIX)/lib/libtenon.a
+		$(DESTDIR)$(PREFIX)/lib/libtenon.a $(DESTDIR)$(PREFIX)/include/tenon.h
 
 .PHONY: help
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: format format-check
-FORMATTED := $(wildcard runtime/*.[ch] runtime/*/*.[ch] codegen/*.[ch] tests/*/*.[ch])
+FORMATTED := $(wildcard examples/*.c conformance/fixture/*.c runtime/*.[ch] runtime/*/*.[ch] codegen/*.[ch] tests/*/*.[ch])
 format: ## format all hand-written C
 	clang-format -i $(FORMATTED)
 format-check: ## fail if a file is not formatted

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "cli.h"
+#include "components.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "transfer_jobs.h"
@@ -68,6 +69,21 @@ static void close_store(struct server *server)
     server->store = NULL;
 }
 
+/* Names that tables have as well. */
+static int check_components(void *ctx, struct tenon *tenon)
+{
+    struct server *server = ctx;
+    int err = server->store ? 0 : open_store(server);
+    if (err < 0)
+        return err;
+    err = components_check_tables(tenon, server->store);
+    if (err == ERR_EXISTS)
+        log_error("component " STR_FMT, STR_ARG(tenon->fault));
+    else if (err < 0)
+        log_error("the names of components cannot be checked: %s", err_text(err));
+    return err;
+}
+
 /* ---- in a worker ---------------------------------------------------------------------------- */
 
 static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
@@ -75,7 +91,9 @@ static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *
 {
     struct server *server = ctx;
     (void)slot;
-    int err = open_store(server);
+    int err = components_load(&server->config.components, &server->core_config.components);
+    if (err == 0)
+        err = open_store(server);
     if (err < 0)
         return err;
     store_attach(server->store, loop);
@@ -133,6 +151,7 @@ static void worker_stop(void *ctx, struct core *core)
     struct server *server = ctx;
     settle(server);
     core_free(core);
+    components_free(server->core_config.components);
     close_store(server);
 }
 
@@ -191,11 +210,31 @@ static void print_client(void *ctx, uint16_t port)
 
 /* ---- the commands --------------------------------------------------------------------------- */
 
+/* Those of the settings file, then those of the command line. */
+static int gather_components(struct server *server)
+{
+    const struct cli_args *args = server->args;
+    struct config_list *list = &server->config.components;
+    struct str *v = arena_array(&server->arena, (size_t)list->n + args->n_given, sizeof *v);
+    uint32_t n = list->n;
+    if (!v)
+        return cli_failed("%s", err_text(ERR_NO_MEMORY));
+    if (n)
+        memcpy(v, list->v, n * sizeof *v);
+    for (uint32_t i = 0; i < args->n_given; i++)
+        if (strcmp(args->given[i].option->name, "--component") == 0)
+            v[n++] = str_of(args->given[i].value);
+    *list = (struct config_list){v, n};
+    return 0;
+}
+
 static int server_init(struct server *server, const struct cli_args *args)
 {
     *server = (struct server){.args = args};
     arena_init(&server->arena, 0);
     int status = cli_config(args, &server->arena, &server->config);
+    if (status == 0)
+        status = gather_components(server);
     if (status)
         return status;
     server->store_config = (struct store_config){
@@ -254,6 +293,8 @@ static int serve(struct server *server)
         log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
         return CLI_FAILED;
     }
+    if (components_try(&config->components, check_components, server) < 0)
+        return CLI_FAILED;
     if (log_ring_open() < 0)
         log_warn("no memory for the ring of log lines: read_log will show none");
     int err = net_serve(&net, &callbacks);
@@ -285,16 +326,26 @@ static int run_stdio(const struct cli_args *args)
             .worker_stop = worker_stop,
         };
         server.store_config.volatile_sys = true;
-        status = net_stdio(&callbacks, server.config.body_limit_bytes) < 0 ? CLI_FAILED : CLI_DONE;
+        if (components_try(&server.config.components, check_components, &server) < 0)
+            status = CLI_FAILED;
+        else
+            status =
+                net_stdio(&callbacks, server.config.body_limit_bytes) < 0 ? CLI_FAILED : CLI_DONE;
     }
     arena_done(&server.arena);
     return status;
 }
 
+#define OPTION_COMPONENT                                                                         \
+    {                                                                                            \
+        "--component", "FILE", "a shared object with tools and resources; may be repeated", NULL \
+    }
+
 static const struct cli_option serve_options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
     CLI_OPTION_MODE,
+    OPTION_COMPONENT,
     {"--listen", "HOST:PORT", "address to serve on (default: 127.0.0.1:8750)", "listen"},
     {"--workers", "N", "worker processes (default: one per core)", "workers"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",
@@ -314,10 +365,7 @@ const struct cli_command cli_serve = {
 };
 
 static const struct cli_option stdio_options[] = {
-    CLI_OPTION_CONFIG,
-    CLI_OPTION_DATA,
-    CLI_OPTION_MODE,
-    CLI_OPTIONS_END,
+    CLI_OPTION_CONFIG, CLI_OPTION_DATA, CLI_OPTION_MODE, OPTION_COMPONENT, CLI_OPTIONS_END,
 };
 
 const struct cli_command cli_stdio = {

@@ -41,6 +41,8 @@ static const struct key keys[] = {
     {"workers", COUNT, AT(workers), 0, WORKERS_MAX, "0", "worker processes; 0: one per core"},
     {"mode", MODE, AT(mode), 0, 0, "sync",
      "sync: acknowledged means on disk; nosync: survives a killed process, not a power cut"},
+    {"components", LIST, AT(components), 0, 0, NULL,
+     "shared objects with tools and resources of their own (tenon.h)"},
     {"allowedOrigins", LIST, AT(allowed_origins), 0, 0, NULL,
      "Origin values of browser clients, beside loopback ones; \"*\": any"},
     {"allowedHosts", LIST, AT(allowed_hosts), 0, 0, NULL,

@@ -30,6 +30,7 @@ struct config {
     uint32_t workers; /* 0: one per core */
     enum store_mode mode;
     struct config_list allowed_origins, allowed_hosts;
+    struct config_list components; /* their files */
     uint32_t body_limit_bytes;
     uint32_t list_page;
     uint32_t session_idle_s;
