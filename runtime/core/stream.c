@@ -106,6 +106,14 @@ struct stream *streams_find(struct streams *streams, const struct stream_name *n
     return NULL;
 }
 
+bool streams_pending(const struct streams *streams, const struct stream_name *name)
+{
+    for (const struct stream *s = streams->written; s; s = s->next)
+        if (s->n_pending && stream_name_eq(&s->name, name))
+            return true;
+    return false;
+}
+
 /* Nobody reads it any more: it does not count as one that listens, unless somebody else has claimed
  * it meanwhile. */
 static void clear_claim(struct stream *s)
@@ -236,9 +244,9 @@ static void fill(struct commit *c, struct frame *f)
 }
 
 /* Somebody else writes the stream now, of one that listens. What the client did not get by it, it
- * gets by the new one. What went out was seen if the client named it, or one behind it, when it came
- * again; who took over says which (MAIL_RELEASE). If he does not, it is sent again: a repeat is
- * better than a loss. */
+ * gets by the new one. What went out was seen if the client named it, or one behind it, when it
+ * came again; who took over says which (MAIL_RELEASE). If he does not, it is sent again: a repeat
+ * is better than a loss. */
 static bool is_unseen(const struct frame *f)
 {
     return f->message.p && (!f->was_sent || f->n > f->stream->after_n);
@@ -331,8 +339,9 @@ static uint64_t tell_reader(struct commit *c, struct stream *s)
     struct store_worker reader = c->after[s->last_op].reader;
     s->reserved_n = c->after[s->last_op].reserved_n;
     bool is_elsewhere = reader.epoch && !stream_is_self(s->streams, reader);
-    if (s->reader)
-        reader_advance(s->reader);
+    struct stream *now = s->reader ? s : streams_find(s->streams, &s->name);
+    if (now && now->reader)
+        reader_advance(now->reader);
     return is_elsewhere && reader.slot < WORKERS_MAX ? UINT64_C(1) << reader.slot : 0;
 }
 

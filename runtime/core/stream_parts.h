@@ -16,10 +16,10 @@
 #define ERRAND_OPS       2
 #define READER_CHECK_MS  1000
 #define TOUCHES_PER_TICK 64
-#define EVENT_ID_BYTES   40 /* text of an event id */
-#define HEX64_BYTES      17 /* 16 digits, NUL */
-#define STREAM_LOOK_MS   200  /* for a stream that somebody names and that is not stored yet */
-#define PUSH_HANDOVER_MS 5000
+#define EVENT_ID_BYTES   40    /* text of an event id */
+#define HEX64_BYTES      17    /* 16 digits, NUL */
+#define STREAM_LOOK_MS   200   /* for a stream that somebody names and that is not stored yet */
+#define PUSH_HANDOVER_MS 30000 /* for a stream that is there, but in other hands soon */
 
 struct reader;
 struct looking;
@@ -60,13 +60,13 @@ struct stream {
     struct stream *touched; /* next one in it */
     bool is_touched;
     bool listens;
-    bool is_owned;  /* a call holds it */
-    bool has_ended; /* nothing more is appended */
-    bool is_broken; /* the store does not take its frames (any more) */
+    bool is_owned;       /* a call holds it */
+    bool has_ended;      /* nothing more is appended */
+    bool is_broken;      /* the store does not take its frames (any more) */
     bool is_handed_over; /* another worker writes it now */
     bool is_released;    /* and said what the client had seen: */
     uint64_t after_n;
-    struct frames held; /* refused by the store; released, or sent again after a while */
+    struct frames held;    /* refused by the store; released, or sent again after a while */
     int64_t held_until_ms; /* monotonic */
 };
 
@@ -139,6 +139,9 @@ struct stream *stream_new(struct streams *streams, const struct stream_name *nam
 /* One that nobody has seen yet. */
 void stream_drop(struct stream *stream);
 struct stream *streams_find(struct streams *streams, const struct stream_name *name);
+/* Do frames of it wait for a commit? Of one that was handed over and came back too, which is two
+ * structs for a while. */
+bool streams_pending(const struct streams *streams, const struct stream_name *name);
 /* push_seq: of the waiting push that the message is; it goes out only after the commit. */
 void stream_append(struct stream *stream, struct str message, bool is_last, uint64_t push_seq);
 /* Frees it if nobody needs it any more. */

@@ -230,7 +230,7 @@ static int read_frames(struct reader *r, struct store_view *view, struct store_s
 /* All of it was read, and nothing of it waits for a commit. */
 static bool has_read_all(const struct reader *r, const struct store_stream *record)
 {
-    return r->has_room && r->sent_n >= record->last_n && !(r->stream && r->stream->n_pending);
+    return r->has_room && r->sent_n >= record->last_n && !streams_pending(r->streams, &r->name);
 }
 
 static void advance_by_store(struct reader *r)
