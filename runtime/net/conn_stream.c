@@ -87,13 +87,19 @@ static void add_head(struct conn_stream *s)
         event_stream_add_comment(&s->events);
 }
 
+/* A call that runs while the server stops may still speak; nobody new may listen. */
+static bool may_open(const struct conn *conn)
+{
+    bool listens = conn->exchange.call->in.verb == CALL_GET;
+    return conn->phase == RUNNING && !(listens && conn->fence->stopping);
+}
+
 struct sink *conn_stream_open(struct exchange *exchange)
 {
     static const struct sink_ops ops = {send_event, end_sink};
     struct conn *conn = (struct conn *)((char *)exchange - offsetof(struct conn, exchange));
     struct fence *fence = conn->fence;
-    struct conn_stream *s =
-        conn->phase == RUNNING && !fence->stopping ? calloc(1, sizeof *s) : NULL;
+    struct conn_stream *s = may_open(conn) ? calloc(1, sizeof *s) : NULL;
     if (!s)
         return NULL;
     s->sink.ops = &ops;

@@ -25,7 +25,8 @@ struct conn_stream {
     bool is_new;   /* nothing was written yet */
 };
 
-/* Makes the connection of this exchange a stream. NULL: no memory, or the server stops. */
+/* Makes the connection of this exchange a stream. NULL: no memory, or a GET while the server stops.
+ */
 struct sink *conn_stream_open(struct exchange *exchange);
 /* Writes what it can. 0: go on; -1: close; 1: all of a stream that ended was sent. */
 int conn_stream_write(struct conn *conn);

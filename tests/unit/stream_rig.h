@@ -10,6 +10,7 @@
  *   "finish"     finishes the calls of such
  *   "end"        ends all streams, and what calls are left then
  *   "tell X"     X as an event to all that are open
+ *   "last"       once a stream is lost, what "stream 1" does
  *   "push X"     X to the sink of stdio that belongs to no call
  *   "open"       how many streams are open
  *   "lost"       how many were lost
@@ -33,6 +34,7 @@ struct rig_stream {
 
 static struct rig_stream *rig_streams;
 static long rig_n_lost;
+static struct call *rig_when_lost;
 
 /* ---- In the server ----------------------------------------------------------------------------*/
 
@@ -55,13 +57,19 @@ static void rig_finish_stream(struct rig_stream *s)
     }
 }
 
+static void rig_numbers(struct call *call, long n, bool early);
+
 static void rig_on_lost(struct sink *sink)
 {
     struct rig_stream *s = sink->ctx;
+    struct call *waiting = rig_when_lost;
     rig_n_lost++;
     s->sink = NULL;
     if (!s->call)
         rig_forget(s);
+    rig_when_lost = NULL;
+    if (waiting)
+        rig_numbers(waiting, 1, false);
 }
 
 static bool rig_event(struct rig_stream *s, struct str message)
@@ -213,6 +221,8 @@ static bool rig_stream_words(struct core *core, struct call *call)
         rig_huge(call, rig_number_of(body));
     } else if (str_eq(body, STR("\"hold\""))) {
         rig_hold(call);
+    } else if (str_eq(body, STR("\"last\""))) {
+        rig_when_lost = call;
     } else if (str_eq(body, STR("\"finish\""))) {
         for (struct rig_stream *s = rig_streams; s; s = s->next)
             rig_finish_stream(s);

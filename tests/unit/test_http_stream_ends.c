@@ -386,17 +386,22 @@ static void what_waits_in_streams_counts(void **state)
 
 /* ---- An orderly stop --------------------------------------------------------------------------*/
 
-/* Who listens is told at once; who gets an answer, gets it. */
+/* Who listens is told at once; who gets an answer, gets it, also by a stream that begins then. */
 static void an_orderly_stop(void **state)
 {
     (void)state;
     struct reader listening = listen_to();
-    int fd = connect_narrow();
+    int fd = connect_narrow(), last_fd = rig_connect(&rig);
+    rig_send_post(last_fd, "", "\"last\"");
     rig_send_post(fd, "", "\"flood 20000\"");
     wait_until_stuck();
     kill(rig.pid, SIGTERM);
     reader_expect_end(&listening);
     assert_true(rig_is_closed(listening.fd));
+    struct reader last = reader_begin(last_fd);
+    reader_expect(&last, "s.1", "{\"n\":1}");
+    reader_expect_end(&last);
+    reader_done(&last);
     struct reader r = reader_begin(fd);
     read_flood(&r, N_FLOOD);
     assert_true(rig_is_closed(fd));
