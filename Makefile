@@ -89,7 +89,7 @@ $(B)/%.c $(B)/%.h: %.y
 .SECONDARY:
 
 # components: of tenon.h alone
-COMPONENTS := $(B)/examples/hello.so $(B)/conformance/fixture.so
+COMPONENTS := $(B)/examples/hello.so $(B)/conformance/fixture.so $(B)/tests/multi/live.so
 $(B)/%.so: %.c runtime/tenon.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<

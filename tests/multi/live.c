@@ -1,7 +1,7 @@
 /* tests/multi/live.c - the component that test_live.c loads into the server: tools that say an
  * exact number of things, wait, and ask.
  */
-#include "runtime/tenon.h"
+#include <tenon.h>
 
 TENON_COMPONENT
 
