@@ -116,6 +116,8 @@ $(addprefix $(B)/tests/unit/test_,core_memory manage_memory store_memory table_t
 # what goes out and other workers are made up: tests/unit/pending_rig.h
 $(addprefix $(B)/tests/unit/test_,pending pending_check logging): LDFLAGS += \
 	-Wl,--wrap=call_send,--wrap=push_send,--wrap=mail_send,--wrap=bus_is_alive
+# what goes out is written down
+$(B)/tests/unit/test_live: LDFLAGS += -Wl,--wrap=call_send,--wrap=log_message_call,--wrap=pending_ask_call
 # tests/codegen/test_x.c: of the generator's parts
 CODEGEN_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/codegen/test_*.c))
 $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)
@@ -126,7 +128,7 @@ check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
 # what has threads, under ThreadSanitizer: the loop, the store, searches and their end
-TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus
+TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus live component
 .PHONY: check-tsan check-tsan-run
 check-tsan: ## unit tests of what has threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s check-tsan-run VARIANT=tsan
