@@ -408,22 +408,28 @@ static bool read_name(const struct tape_node *letter, struct stream_name *ret)
            stream_name_set(ret, tape_str(session), hex_member(letter, STR("stream")));
 }
 
+/* By its reader, too: one that came back is a new struct beside the old one for a while. */
+static struct stream *find_listening(struct streams *streams, const struct stream_name *name,
+                                     uint64_t token)
+{
+    for (struct stream *s = streams->written; s; s = s->next)
+        if (s->listens && s->token == token && stream_name_eq(&s->name, name))
+            return s;
+    return NULL;
+}
+
 /* The connection, if it is there still, and what was not stored of a stream that listens. */
 static void release(struct streams *streams, const struct stream_name *name, uint64_t token,
                     uint64_t after_n)
 {
-    struct stream *s = streams_find(streams, name);
+    struct stream *s = find_listening(streams, name, token);
     struct reader *r = reader_find(streams, name, token);
     if (r && r->push_token == token) {
         r->holds_pushes = false;
         return;
     }
-    if (s && s->listens && s->token == token)
-        s->is_handed_over = true;
-    else
-        s = NULL;
     if (s)
-        s->is_owned = true; /* here, for a moment */
+        s->is_handed_over = s->is_owned = true; /* owned here, for a moment */
     if (r)
         reader_end(r);
     if (!s)
