@@ -278,23 +278,39 @@ static void wait_for_release(struct reader *r, const struct store_stream *before
     tell_release(r->streams, before->reader, &r->name, before->token, r->token, r->sent_n);
 }
 
+/* That this worker has. */
+static void end_old(struct reader *r, uint64_t token)
+{
+    struct reader *old = reader_find(r->streams, &r->name, token);
+    if (old && old != r)
+        reader_end(old);
+}
+
+/* The client is gone already. Who read before is not to go on, as he has no claim any more. */
+static void give_up(struct reader *r)
+{
+    if (r->listens)
+        stream_clear_claim(r->streams, &r->name, r->token);
+}
+
 static void claimed(struct errand *e, int err)
 {
-    struct reader *r = e->reader, *old;
-    if (!r->sink)
-        return;
+    struct reader *r = e->reader;
+    struct store_worker reader = e->before.reader;
+    bool is_elsewhere = stream_is_alive(r->streams, reader) && !stream_is_self(r->streams, reader);
     if (err < 0) {
-        reader_end(r);
+        if (r->sink)
+            reader_end(r);
         return;
     }
     r->used_n = e->before.reserved_n;
-    old = reader_find(r->streams, &r->name, e->before.token);
-    if (old && old != r)
-        reader_end(old);
-    if (stream_is_alive(r->streams, e->before.reader) &&
-        !stream_is_self(r->streams, e->before.reader))
+    r->has_claimed = true;
+    end_old(r, e->before.token);
+    if (is_elsewhere)
         wait_for_release(r, &e->before);
-    else
+    if (!r->sink)
+        give_up(r);
+    else if (!is_elsewhere)
         reader_begin(r);
 }
 

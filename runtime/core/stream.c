@@ -114,15 +114,13 @@ bool streams_pending(const struct streams *streams, const struct stream_name *na
     return false;
 }
 
-/* Nobody reads it any more: it does not count as one that listens, unless somebody else has claimed
- * it meanwhile. */
-static void clear_claim(struct stream *s)
+void stream_clear_claim(struct streams *streams, const struct stream_name *name, uint64_t token)
 {
-    struct errand *e = errand_new(s->streams, NULL, &s->name, STR_NONE);
+    struct errand *e = errand_new(streams, NULL, name, STR_NONE);
     if (!e)
         return;
     e->ops[0] =
-        (struct store_op){.kind = STORE_CLAIM_STREAM, .if_version = s->token, .stream = &e->stream};
+        (struct store_op){.kind = STORE_CLAIM_STREAM, .if_version = token, .stream = &e->stream};
     errand_submit(e, 1, NULL);
 }
 
@@ -135,7 +133,7 @@ void stream_settle(struct stream *s)
         reader_attach(reader, NULL);
     else if (s->listens && s->token && !s->is_handed_over && !s->is_broken &&
              !s->streams->is_stopping)
-        clear_claim(s);
+        stream_clear_claim(s->streams, &s->name, s->token);
     stream_drop(s);
     if (reader)
         reader_advance(reader);

@@ -87,7 +87,7 @@ struct reader {
     int64_t touch_ms;     /* monotonic: the session is kept alive then */
     enum call_profile profile;
     int revision;
-    bool listens, is_open, has_room, holds_pushes;
+    bool listens, has_claimed, is_open, has_room, holds_pushes;
     bool is_early;        /* its session was not initialized when it was looked at */
     bool is_telling_lost; /* an errand that says so is under way */
 };
@@ -142,6 +142,9 @@ struct stream *streams_find(struct streams *streams, const struct stream_name *n
 /* Do frames of it wait for a commit? Of one that was handed over and came back too, which is two
  * structs for a while. */
 bool streams_pending(const struct streams *streams, const struct stream_name *name);
+/* Nobody reads it any more: it does not count as one that listens, unless somebody else has claimed
+ * it meanwhile. */
+void stream_clear_claim(struct streams *streams, const struct stream_name *name, uint64_t token);
 /* push_seq: of the waiting push that the message is; it goes out only after the commit. */
 void stream_append(struct stream *stream, struct str message, bool is_last, uint64_t push_seq);
 /* Frees it if nobody needs it any more. */
