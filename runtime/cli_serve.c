@@ -54,6 +54,23 @@ static void fill_core_config(const struct config *config, struct core_config *re
     };
 }
 
+/* The configuration as it is now; only what may change while a server runs counts. Also in the
+ * supervisor, from which workers are forked later. */
+static int read_again(struct server *server)
+{
+    struct config config;
+    struct core_config now;
+    struct arena arena;
+    arena_init(&arena, 0);
+    int status = cli_config(server->args, &arena, &config); /* it says what is wrong */
+    if (status == 0) {
+        fill_core_config(&config, &now);
+        core_config_renew(&server->core_config, &now);
+    }
+    arena_done(&arena);
+    return status == 0 ? 0 : ERR_SYNTAX;
+}
+
 static int open_store(struct server *server)
 {
     struct str why = STR_NONE;
@@ -132,6 +149,13 @@ static void worker_hurry(void *ctx, struct core *core)
     core_hurry(core);
 }
 
+static void worker_reload(void *ctx, struct core *core)
+{
+    struct server *server = ctx;
+    if (read_again(server) == 0)
+        core_reload(core, &server->core_config);
+}
+
 static void worker_ending(void *ctx, struct core *core)
 {
     (void)ctx;
@@ -187,6 +211,17 @@ static void keeper_stop(void *ctx)
 }
 
 /* ---- in the supervisor ---------------------------------------------------------------------- */
+
+static int validate(void *ctx)
+{
+    int err = read_again(ctx);
+    if (err < 0)
+        log_error("SIGHUP: the configuration is wrong; the one that holds stays");
+    else
+        log_info("SIGHUP: times of sessions and of questions to clients, and sizes of list pages, "
+                 "hold as they are now; all else as it was at the start");
+    return err;
+}
 
 /* What to paste into a client: the entry for a server by URL, and the one that starts its own. */
 static void print_client(void *ctx, uint16_t port)
@@ -283,6 +318,8 @@ static int serve(struct server *server)
         .worker_closing = worker_closing,
         .worker_hurry = worker_hurry,
         .worker_ending = worker_ending,
+        .validate = validate,
+        .reload = worker_reload,
         .worker_stop = worker_stop,
         .keeper_start = keeper_start,
         .keeper_tick = keeper_tick,

@@ -9,6 +9,7 @@
 #include "core/dispatch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void on_wake(void *ctx)
 {
@@ -62,6 +63,19 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
 void core_push_to(struct core *core, struct sink *sink)
 {
     core->push_sink = sink;
+}
+
+void core_config_renew(struct core_config *config, const struct core_config *from)
+{
+    config->session_idle_ms = from->session_idle_ms;
+    config->ask_timeout_ms = from->ask_timeout_ms;
+    config->list_page = from->list_page;
+    memcpy(config->tools_page, from->tools_page, sizeof config->tools_page);
+}
+
+void core_reload(struct core *core, const struct core_config *config)
+{
+    core_config_renew(&core->config, config);
 }
 
 void core_tick(struct core *core)

@@ -40,6 +40,10 @@ struct core_config {
     uint32_t stream_frames;   /* kept of a stream; 0: STREAM_FRAMES */
 };
 
+/* Takes what may change while a server runs: times of sessions and questions, sizes of list pages.
+ * The rest stays. A core reads them on its loop only. */
+void core_config_renew(struct core_config *config, const struct core_config *from);
+
 /* The store and the loop must outlive the core. */
 int core_new(const struct core_config *config, struct store *store, struct loop *loop,
              struct core **ret);
@@ -47,6 +51,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
  * first call, and NULL when stdout is gone or the transport ends. The sink stays the transport's:
  * core sends only, neither `end`s it nor sets anything in it. */
 void core_push_to(struct core *core, struct sink *sink);
+void core_reload(struct core *core, const struct core_config *config); /* by core_config_renew */
 /* Time-outs, wakes of other workers that were lost. Every 50 ms or so; cheap. */
 void core_tick(struct core *core);
 /* An orderly stop, in its order. No more requests come: streams that only listen end. */
