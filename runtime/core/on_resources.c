@@ -140,7 +140,7 @@ static void run_openapi(struct loop_work *work)
 {
     struct reading *r = reading_of(work);
     struct buf text = {0};
-    r->err = openapi_write(r->call->catalog, 0, &text);
+    r->err = openapi_write(r->call->catalog, 0, &r->call->cancelled, &text);
     if (r->err == 0)
         r->err = write_contents(r, buf_str(&text));
     buf_done(&text);

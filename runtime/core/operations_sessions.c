@@ -110,6 +110,9 @@ static int keep(void *ctx, const char *handle, const struct store_session *sessi
     struct place place = {.created_ms = session->created_ms};
     snprintf(place.handle, sizeof place.handle, "%s", handle);
     bool full = look->n == look->limit + 1;
+    int stop = call_is_cancelled(look->call);
+    if (stop)
+        return stop;
     if (full && is_past(look, &place))
         return 1;
     if (compare(&place, &look->after) <= 0 ||
