@@ -57,6 +57,16 @@ static int take_fault(void *ctx, const struct transfer_fault *fault)
     return im->reject.file ? keep_reject(im, fault) : 0;
 }
 
+/* Before the rows stay: bad records that could not be kept must not be lost. */
+static int settle_reject(void *ctx)
+{
+    struct import *im = ctx;
+    if (!im->reject.file || transfer_output_settle(&im->reject) == 0)
+        return 0;
+    im->reject_errno = errno;
+    return ERR_IO;
+}
+
 static void take_kept(void *ctx, const struct store_refusal *refusal)
 {
     struct import *im = ctx;
@@ -119,18 +129,30 @@ static int tell_failure(struct import *im, int err)
     return cli_failed("nothing was imported");
 }
 
+/* The rows are there, whatever this says. */
+static int name_reject(struct import *im)
+{
+    im->reject.keeps_part = true;
+    if (!im->reject.file || transfer_output_commit(&im->reject) == 0)
+        return CLI_DONE;
+    if (!*im->reject.part)
+        return cli_failed("%s: %s", im->reject_path, strerror(errno));
+    return cli_failed("%s: %s; what should be in it is in %s", im->reject_path, strerror(errno),
+                      im->reject.part);
+}
+
 static int tell_success(struct import *im)
 {
     const struct transfer_import *job = &im->job;
-    if (im->reject.file && transfer_output_commit(&im->reject) < 0)
-        fprintf(stderr, "tenon: %s: %s\n", im->reject_path, strerror(errno));
     tell_more_bad(im);
+    int status = name_reject(im);
+    bool see = im->reject_path && status == CLI_DONE;
     printf("imported %llu rows into %s", (unsigned long long)job->n_rows, im->args->operands[0]);
     if (job->n_bad)
         printf(", left out %llu bad records%s%s", (unsigned long long)job->n_bad,
-               im->reject_path ? ", see " : "", im->reject_path ? im->reject_path : "");
+               see ? ", see " : "", see ? im->reject_path : "");
     putchar('\n');
-    return CLI_DONE;
+    return status;
 }
 
 static int import(struct import *im)
@@ -140,6 +162,7 @@ static int import(struct import *im)
     im->job.progress = progress;
     im->job.fault = take_fault;
     im->job.kept = take_kept;
+    im->job.ready = settle_reject;
     im->job.ctx = im;
     int err = transfer_import(&im->job);
     return err < 0 ? tell_failure(im, err) : tell_success(im);

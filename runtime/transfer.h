@@ -71,6 +71,9 @@ struct transfer_import {
     int (*fault)(void *ctx, const struct transfer_fault *fault);
     /* A row that stays as the import wrote it: see struct store_load_rules. May be NULL. */
     void (*kept)(void *ctx, const struct store_refusal *refusal);
+    /* Every record is judged and every bad one told; the rows stay unless this returns other than
+     * 0, which is the error by which they are taken back. May be NULL. */
+    int (*ready)(void *ctx);
     void *ctx;
 
     uint64_t n_rows, n_bad, n_kept; /* what came of it */

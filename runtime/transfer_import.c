@@ -267,6 +267,12 @@ static void take_kept(void *ctx, const struct store_refusal *refusal)
         im->job->kept(im->job->ctx, refusal);
 }
 
+static int tell_ready(void *ctx)
+{
+    const struct transfer_import *job = ((struct import *)ctx)->job;
+    return job->ready(job->ctx);
+}
+
 /* ---- One record ----------------------------------------------------------------------------- */
 
 static int load_row(struct import *im, struct str key, const struct record *record)
@@ -394,6 +400,7 @@ static int load(struct import *im)
     const struct store_load_rules rules = {.table_version = job->table->version,
                                            .refused = job->skips_bad ? take_refusal : NULL,
                                            .kept = take_kept,
+                                           .ready = job->ready ? tell_ready : NULL,
                                            .ctx = im};
     int err = store_load_begin(job->store, job->table->id, &im->load);
     if (err < 0)

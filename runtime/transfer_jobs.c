@@ -142,6 +142,16 @@ static int take_fault(void *ctx, const struct transfer_fault *fault)
     return 0;
 }
 
+/* Before the rows stay: bad records that could not be kept must not be lost. */
+static int settle_rejects(void *ctx)
+{
+    struct running *r = ctx;
+    if (!r->rejects.file || transfer_output_settle(&r->rejects) == 0)
+        return 0;
+    r->io_errno = errno;
+    return ERR_IO;
+}
+
 static FILE *open_import(int folder, const char *name)
 {
     struct stat st;
@@ -192,6 +202,7 @@ static int import_from(struct running *r, FILE *file, enum record_format format)
                                   .skips_bad = t->skips_bad,
                                   .progress = tell_progress,
                                   .fault = take_fault,
+                                  .ready = settle_rejects,
                                   .ctx = r};
     int err = transfer_import(&job);
     t->n_rows = job.n_rows;
@@ -200,6 +211,17 @@ static int import_from(struct running *r, FILE *file, enum record_format format)
     if (err && r->io_errno)
         return fail(t, err, r->rejects.path, strerror(r->io_errno));
     return err ? fail(t, err, r->name, why_not(err, &job)) : 0;
+}
+
+/* The rows are there, so what has the bad records is told, under whatever name. */
+static void name_rejects(struct running *r)
+{
+    struct file_transfer *t = r->t;
+    r->rejects.keeps_part = true;
+    if (transfer_output_commit(&r->rejects) < 0)
+        t->rejects_why = arena_printf(t->arena, "%s: %s", r->rejects.path, strerror(errno));
+    const char *name = t->rejects_why.p ? r->rejects.part : r->rejects.path;
+    t->rejects = arena_printf(t->arena, "%s", name);
 }
 
 /* The bad records of NAME are in NAME.rejects, which is no name that can be imported by mistake. */
@@ -212,8 +234,8 @@ static int import_with_rejects(struct running *r, int folder, FILE *file, enum r
     if (transfer_output_open(&r->rejects, folder, path.p) < 0)
         return fail(t, ERR_IO, path.p, strerror(errno));
     int err = import_from(r, file, format);
-    if (err == 0 && transfer_output_commit(&r->rejects) == 0)
-        t->rejects = path;
+    if (err == 0)
+        name_rejects(r);
     transfer_output_abort(&r->rejects);
     return err;
 }

@@ -472,6 +472,9 @@ struct store_load_rules {
      * (`content`) any more: another row has its unique value. Also logged, and kept in the data
      * directory. May be NULL. */
     void (*kept)(void *ctx, const struct store_refusal *refusal);
+    /* Of a commit: all rows are in and all refusals told, and it cannot fail by a row any more.
+     * What this returns other than 0 is the error of the load. May be NULL. */
+    int (*ready)(void *ctx);
     void *ctx;
 };
 /* Before the first row. */

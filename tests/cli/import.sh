@@ -165,6 +165,31 @@ says "a file that breaks off stops --reject too" 1 "nothing was imported" t impo
 ok "and leaves the reject file as it was" cmp -s out.ndjson before.ndjson
 says "--reject onto the file itself" 2 "is the file to be imported" t import geo.people seed.ndjson --reject seed.ndjson
 says "--reject into no folder" 1 "nowhere/out: No such file" t import geo.people seed.ndjson --reject nowhere/out
+mkdir out.d
+says "--reject onto a folder" 1 "out.d: Is a directory" t import geo.people mixed.ndjson --reject out.d
+ok "imports nothing" test "$(rows people)" = "6 rows"
+"$TENON" table create geo.people people.json --data small >/dev/null
+for i in {1..300}; do printf '{"id": %d, "email": "%s%s"}\n' "$i" "$long" "$long"; done >many_bad.ndjson
+echo '{"id": "good"}' >>many_bad.ndjson
+(trap '' XFSZ; ulimit -f 200; "$TENON" import geo.people many_bad.ndjson --reject out.full --data small) >said.out 2>said.err
+is $? 1 "--reject onto a full disk"
+has "$(cat said.err)" "out.full: File too large" "says so"
+is "$(cat said.out)" "" "and no more"
+has "$("$TENON" table list --data small)" $'\t0 rows' "and imports nothing"
+is "$(find . -name 'out.full*')" "" "and leaves nothing"
+# a folder takes the name of the rejects while the rows are loaded
+{ echo '{"id": 5}'; seq -f '{"id": "n%06.0f"}' 1 30000; } >named.ndjson
+mkfifo told
+"$TENON" import geo.people named.ndjson --reject out.late --data small >said.out 2>told &
+exec 3<told
+read -r _ <&3 && kill -STOP $! && mkdir out.late && kill -CONT $!
+wait $!
+is $? 1 "--reject onto a name that is taken meanwhile"
+has "$(cat <&3)" "out.late: Is a directory; what should be in it is in $(echo out.late.*.part)" "tells where it is"
+exec 3<&-
+is "$(cat said.out)" "imported 30000 rows into geo.people, left out 1 bad records" "after what was done"
+is "$(jq -c .record out.late.*.part)" '{"id":5}' "and there it is"
+rm -r out.late*
 seq -f '{"id": "n%06.0f"}' 1 3000 >again.ndjson
 t import geo.people again.ndjson >/dev/null
 seq -f '{"id": "n%06.0f"}' 2001 5000 >again.ndjson
