@@ -379,6 +379,30 @@ static void a_full_queue_of_handlers_is_told(void **state)
     call_tool("err", "", "{\"isError\":true}");
 }
 
+#define CALL_GREET                                                                            \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"greet\"," \
+    "\"arguments\":{\"name\":\"x\"}}}"
+
+/* The loop gets COMPONENT_CALLS_MAX of them; the rest waits, so that others find a thread. */
+static void SR_calls_beyond_what_may_wait_are_refused(void **state)
+{
+    const unsigned most = COMPONENT_CALLS_MAX + COMPONENT_CALLS_WAITING_MAX;
+    unsigned before = bench.loop.n_offloaded;
+    (void)state;
+    bench.n_answers = 0;
+    for (unsigned i = 0; i < most; i++)
+        bench_begin(&bench, STR(CALL_GREET));
+    assert_int_equal(bench.n_answers, 0);
+    assert_int_equal(bench.loop.n_offloaded, before + COMPONENT_CALLS_MAX);
+    bench_begin(&bench, STR(CALL_GREET));
+    assert_int_equal(bench.n_answers, 1);
+    assert_int_equal(bench.status, err_http_status(ERR_BUSY));
+    while (bench.n_answers < most + 1)
+        assert_true(loop_turn(&bench.loop, 10));
+    assert_int_equal(bench.status, 200);
+    assert_int_equal(bench.loop.n_offloaded, before + most);
+}
+
 /* ---- Reads ---------------------------------------------------------------------------------- */
 
 static void a_resource_is_read(void **state)
@@ -544,7 +568,7 @@ static void refuse_tool(struct tenon_tool tool, const char *wanted)
 
 static void a_tool_that_cannot_be_used_is_refused_with_its_reason(void **state)
 {
-    char long_name[130];
+    char long_name[COMPONENT_TOOL_NAME_BYTES + 2];
     (void)state;
     memset(long_name, 'a', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
@@ -680,6 +704,7 @@ int main(void)
         TEST(an_inline_tool_runs_on_the_loop_and_may_not_wait),
         TEST(L_11_nobody_is_asked_who_did_not_declare_it),
         TEST(a_full_queue_of_handlers_is_told),
+        TEST(SR_calls_beyond_what_may_wait_are_refused),
         TEST(a_resource_is_read),
         TEST(a_template_gives_its_variables),
         TEST(a_resource_that_is_not_there_has_its_code),

@@ -126,6 +126,17 @@ static int run_logs(struct tenon_call *call, void *ctx)
     return 0;
 }
 
+static int run_large_logs(struct tenon_call *call, void *ctx)
+{
+    char *line = tenon_alloc(call, LIVE_LOG_BYTES / 2 + 2);
+    (void)ctx;
+    memset(line, 'x', LIVE_LOG_BYTES / 2 + 1);
+    line[LIVE_LOG_BYTES / 2 + 1] = '\0';
+    for (int i = 0; i < 3; i++)
+        tenon_logf(call, TENON_INFO, "%s", line);
+    return 0;
+}
+
 static int run_ask(struct tenon_call *call, void *ctx)
 {
     const char *result = NULL;
@@ -198,6 +209,9 @@ static int add_all(struct tenon *t)
     tenon_add_tool(t,
                    &(struct tenon_tool){
                        .name = "order", .description = "d", .run = run_order, .is_inline = true});
+    tenon_add_tool(
+        t, &(struct tenon_tool){
+               .name = "large_logs", .description = "d", .run = run_large_logs, .is_inline = true});
     return tenon_add_tool(
         t, &(struct tenon_tool){
                .name = "logs", .description = "d", .run = run_logs, .is_inline = true});
@@ -305,6 +319,14 @@ static void log_lines_that_are_too_many_are_counted(void **state)
     assert_non_null(strstr(all_sent(), "log 3 tenon \"7 log messages were too many"));
 }
 
+static void log_lines_that_are_too_large_together_are_counted(void **state)
+{
+    (void)state;
+    call_tool("large_logs", "", "{\"content\":[]}");
+    assert_int_equal(n_sent, 2);
+    assert_non_null(strstr(all_sent(), "log 3 tenon \"2 log messages were too many"));
+}
+
 static void late_progress_goes_out_by_the_tick(void **state)
 {
     struct call call = {.core = bench.core};
@@ -407,6 +429,7 @@ int main(void)
         TEST(G_a_flood_is_thinned_and_ends_with_its_newest),
         TEST(said_is_sent_in_order_with_the_newest_progress),
         TEST(log_lines_that_are_too_many_are_counted),
+        TEST(log_lines_that_are_too_large_together_are_counted),
         TEST(late_progress_goes_out_by_the_tick),
         TEST(a_question_is_answered),
         TEST(an_error_of_the_client_is_told),
