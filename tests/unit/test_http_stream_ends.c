@@ -270,7 +270,7 @@ static void heartbeats(void **state)
     struct reader r = listen_to(), held = hold();
     struct pollfd p[] = {{.fd = r.fd, .events = POLLIN}, {.fd = held.fd, .events = POLLIN}};
     for (int i = 0; i < 3; i++) {
-        set_clock(now_ms += 14000);
+        set_clock(now_ms += STREAM_HEARTBEAT_MS - 1000);
         assert_int_equal(poll(p, 2, 200), 0);
         set_clock(now_ms += 1100);
         reader_expect_comment(&r);
