@@ -120,19 +120,19 @@
 #define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
 #define ASK_TIMEOUT_MS        30000      /* for a client's answer */
 #define ASK_TIMEOUT_MAX_MS    (60 * 60 * 1000)
-#define PENDING_MAX           100 /* requests to one client that wait for answers */
-#define PROGRESS_PER_S        100 /* of a call; the newest is sent */
-#define LOG_MESSAGES_PER_S 1000 /* of a call, to its client */
-#define LIVE_LOGS             100 /* log messages of a call that wait to be sent */
+#define PENDING_MAX           100  /* requests to one client that wait for answers */
+#define PROGRESS_PER_S        100  /* of a call; the newest is sent */
+#define LOG_MESSAGES_PER_S    1000 /* of a call, to its client */
+#define LIVE_LOGS             100  /* log messages of a call that wait to be sent */
 #define LIVE_LOG_BYTES        (256u << 10)
 
-#define HANDLER_THREADS_MAX 320 /* 256 callbacks of components, and what must go on beside */
-#define HANDLER_QUEUE_MAX   1000
+#define HANDLER_THREADS_MAX         320 /* 256 callbacks of components, and what must go on beside */
+#define HANDLER_QUEUE_MAX           1000
 #define COMPONENT_CALLS_MAX         256  /* on handler threads at once */
 #define COMPONENT_CALLS_WAITING_MAX 1000 /* for that */
 #define COMPONENT_TOOL_NAME_BYTES   128
-#define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */
-#define WORKERS_MAX         64
+#define HANDLER_NICE                10 /* of a handler thread: the loop goes before it */
+#define WORKERS_MAX                 64
 
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */

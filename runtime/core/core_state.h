@@ -50,7 +50,7 @@ struct core {
     struct streams *streams;
     struct list_hashes list_hashes;
     struct sink *push_sink; /* of stdio, or NULL: core.h */
-    struct live *late; /* with progress that was too fast: core/live.c */
+    struct live *late;      /* with progress that was too fast: core/live.c */
 
     struct session *stdio_session; /* in the arena */
 };

@@ -355,7 +355,7 @@ static void what_runs_is_hurried_before_the_grace_ends(void **state)
     struct rig rig;
     struct net_config config = rig_config();
     notes->hurries_answer = 1;
-    config.stop_grace_ms = 600;
+    config.stop_grace_ms = 600; /* STOP_HURRY_MS is at most half of it */
     assert_true(start(&rig, config, NULL));
     int busy = rig_connect(&rig);
     rig_send_post(busy, "", "\"never\"");
