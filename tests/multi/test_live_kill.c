@@ -168,7 +168,8 @@ static void run(int seconds)
     stop_work = true;
     for (int i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
-    tap_ok(killed == seconds, "%d workers were killed", killed);
+    /* those that were to be started again had to wait longer each time */
+    tap_ok(killed > seconds / 2, "%d workers were killed in %d s", killed, seconds);
     tap_ok(n_faults == 0, "no call hangs, or gets what is another's");
     tap_ok(fates[ANSWERED] > 100u && fates[CANCELLED] > 10u,
            "%u answered, %u lost with their worker, %u broken, %u cancelled", fates[ANSWERED],
