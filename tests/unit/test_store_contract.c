@@ -592,33 +592,33 @@ static void a_random_mix_agrees_with_a_model(void **state)
     assert_int_equal(scan_count(f->store, f->table), n);
 }
 
-#define CASES(X)                                                                      \
-    X(rows_come_back_as_they_were_put)                                                \
-    X(conditions_are_obeyed)                                                          \
-    X(no_transaction_stands_behind_an_answer)                                         \
-    X(a_delete_of_nothing_is_no_change)                                               \
-    X(counts_follow_rows)                                                             \
-    X(a_list_is_done_whole_or_not_at_all)                                             \
-    X(operations_of_a_list_see_each_other)                                            \
-    X(scans_go_in_key_order_within_their_range)                                       \
-    X(scans_stop_with_what_the_callback_says)                                         \
-    X(a_callback_may_read_by_the_same_view)                                           \
-    X(a_view_is_a_snapshot)                                                           \
-    X(a_view_answers_only_for_its_space)                                              \
-    X(many_views_may_be_open)                                                         \
-    X(tables_are_listed_by_database_and_name)                                         \
-    X(table_names_and_ids_are_checked)                                                \
-    X(a_dropped_table_is_gone_with_its_rows)                                          \
-    X(a_table_may_be_made_filled_and_dropped_in_one_list)                             \
-    X(keys_have_a_limit)                                                              \
-    X(rows_have_a_limit)                                                              \
-    X(rows_have_a_limit_of_nodes)                                                     \
-    X(lists_have_a_limit)                                                             \
-    X(an_operation_of_the_other_space_is_refused)                                     \
-    X(every_change_is_in_the_log)                                                     \
-    X(a_changed_resource_is_only_in_the_log)                                          \
-    X(threads_leave_no_gap_in_the_log) X(the_log_is_bounded_and_says_where_it_starts) \
-        X(a_random_mix_agrees_with_a_model)
+#define CASES(X)                                          \
+    X(rows_come_back_as_they_were_put)                    \
+    X(conditions_are_obeyed)                              \
+    X(no_transaction_stands_behind_an_answer)             \
+    X(a_delete_of_nothing_is_no_change)                   \
+    X(counts_follow_rows)                                 \
+    X(a_list_is_done_whole_or_not_at_all)                 \
+    X(operations_of_a_list_see_each_other)                \
+    X(scans_go_in_key_order_within_their_range)           \
+    X(scans_stop_with_what_the_callback_says)             \
+    X(a_callback_may_read_by_the_same_view)               \
+    X(a_view_is_a_snapshot)                               \
+    X(a_view_answers_only_for_its_space)                  \
+    X(many_views_may_be_open)                             \
+    X(tables_are_listed_by_database_and_name)             \
+    X(table_names_and_ids_are_checked)                    \
+    X(a_dropped_table_is_gone_with_its_rows)              \
+    X(a_table_may_be_made_filled_and_dropped_in_one_list) \
+    X(keys_have_a_limit)                                  \
+    X(rows_have_a_limit)                                  \
+    X(rows_have_a_limit_of_nodes)                         \
+    X(lists_have_a_limit)                                 \
+    X(an_operation_of_the_other_space_is_refused)         \
+    X(every_change_is_in_the_log)                         \
+    X(a_changed_resource_is_only_in_the_log)              \
+    X(threads_leave_no_gap_in_the_log)                    \
+    X(the_log_is_bounded_and_says_where_it_starts) X(a_random_mix_agrees_with_a_model)
 
 int main(void)
 {
