@@ -89,7 +89,7 @@ $(B)/%.c $(B)/%.h: %.y
 .SECONDARY:
 
 # components: of tenon.h alone
-COMPONENTS := $(B)/examples/hello.so $(B)/conformance/fixture.so $(B)/tests/multi/live.so
+COMPONENTS := $(B)/examples/hello.so $(B)/conformance/fixture.so $(B)/tests/multi/live.so $(B)/tests/bench/stamp.so
 $(B)/%.so: %.c runtime/tenon.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
@@ -148,6 +148,8 @@ $(B)/tests/multi/test_kill_change $(B)/tests/multi/test_kill_jobs: %: %.o $(TEST
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
+$(B)/tests/bench/load: $(B)/tests/bench/asker.o
+$(B)/tests/bench/bench_streams: $(patsubst %,$(B)/tests/bench/%.o,asker latency report rig)
 $(B)/tests/bench/make_rows $(B)/tests/bench/bench_data $(B)/tests/bench/bench_lmdb: $(B)/tests/bench/rows.o
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -194,7 +196,7 @@ check-tests:
 	@tests/run build/check.log $(addprefix --beside ,$(BESIDE_TESTS)) $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
-.PHONY: conformance bench bench-quick bench-data
+.PHONY: conformance bench bench-quick bench-data bench-streams
 conformance: all ## outside clients and suites against a server with two workers
 	@conformance/run
 bench: all ## measure; takes minutes
@@ -203,6 +205,8 @@ bench-quick: all ## measure for a minute
 	@tests/bench/run --quick
 bench-data: all ## measure tables of BENCH_ROWS rows (1000000); fails if a bound is broken
 	@tests/bench/data
+bench-streams: $(B)/tenon $(B)/tests/bench/bench_streams $(B)/tests/bench/stamp.so ## measure 10,000 open streams, first events, cancellations; fails if a target is missed
+	@TENON=$(B)/tenon TENON_STAMP=$(B)/tests/bench/stamp.so $(B)/tests/bench/bench_streams
 
 # ---- fuzzing: every tests/fuzz/fuzz_x.c holds one LLVMFuzzerTestOneInput; needs clang
 FUZZ_SECONDS ?= 30
