@@ -426,10 +426,11 @@ struct store_write {
     uint32_t n_ops;                                   /* at most TXN_ROWS_MAX, else ERR_LIMIT */
     void (*done)(struct store_write *write, int err); /* exactly once */
     uint32_t failed_op;                               /* which one, when err < 0 */
-    struct store_write *next;                         /* these four for the queue */
+    struct store_write *next;                         /* these five for the queue */
     int64_t submitted_ms;
     int state;
     bool is_waited_for;
+    bool is_finished; /* of one that is waited for; under the writer's lock */
 };
 
 /* The memory of `write` and all it points to stays the caller's and untouched until `done`. Errors
