@@ -1,11 +1,13 @@
-/* tests/bench/bench_streams.c - bench_streams [--streams N] [--pings N] [--calls N]: what open
- * streams cost, and how soon a call that runs is heard; `make bench-streams`.
+/* tests/bench/bench_streams.c - what open streams cost, and how soon a call that
+ * runs is heard; `make bench-streams`. Options: --streams, --pings (of a round), --seconds,
+ * --calls.
  *
  * Two servers of two workers, both with N sessions. In one a GET stream of each session is opened.
  * What the memory of its workers grew by, divided by N, is that of a stream (the kernel's part of a
  * connection not counted). Then both are pinged in turns by connections that are spread evenly over
- * the workers, and the processor time of the workers per ping is compared. At the end each stream
- * has to be open still. Exit status 1: a target is missed; 2: something went wrong.
+ * the workers, and the processor time of the workers per ping is compared, over two heartbeats of
+ * each stream. At the end each stream has to be open still. Exit status 1: a target is missed; 2:
+ * something went wrong.
  */
 #include "tests/bench/asker.h"
 #include "tests/bench/latency.h"
@@ -27,7 +29,7 @@
 #define N_WORKERS         2
 #define N_ASKERS          64
 #define N_THREADS         8
-#define N_ROUNDS          15
+#define ROUNDS_MIN        10
 #define STREAMS_MAX       16000 /* two workers take so many connections */
 #define OPEN_TRIES        100
 #define SECONDS_MAX       115
@@ -35,7 +37,7 @@
 #define PING_TARGET       1.3
 
 struct options {
-    int n_streams, n_pings, n_calls;
+    int n_streams, n_pings, n_calls, seconds;
 };
 
 struct side {
@@ -44,7 +46,7 @@ struct side {
     int *streams; /* descriptors */
     int n;
     struct asker askers[N_ASKERS];
-    double ping_us[N_ROUNDS];
+    double pings, ping_us; /* how many, and what they took together */
 };
 
 /* ---- Many at once --------------------------------------------------------------------------- */
@@ -221,11 +223,12 @@ static double cpu_us(const struct rig *rig)
     return us;
 }
 
-static double us_per_ping(struct side *side, int n)
+static void measure_pings(struct side *side, int n)
 {
     double before = cpu_us(&side->rig);
     ping(side, n);
-    return (cpu_us(&side->rig) - before) / n;
+    side->ping_us += cpu_us(&side->rig) - before;
+    side->pings += n;
 }
 
 /* ---- All together --------------------------------------------------------------------------- */
@@ -252,17 +255,24 @@ static void end(struct side *side)
     free(side->streams);
 }
 
-static void report_streams(struct side *many, struct side *none, const struct memory *before,
-                           const struct memory *after)
+/* What the workers grew by, per stream: the most of what was seen. */
+static double grown(double before, double first, double last, int n)
 {
-    double n = many->n, idle = report_part(none->ping_us, N_ROUNDS, 0.5),
-           busy = report_part(many->ping_us, N_ROUNDS, 0.5);
-    printf("\n%d GET streams, each of a session of its own, %d workers; %d connections ping\n",
-           many->n, N_WORKERS, N_ASKERS);
-    report_line("memory per stream: resident in the workers (RSS)", (after->rss - before->rss) / n,
-                "KiB", STREAM_KIB_TARGET);
-    report_line("    shared pages by halves (PSS)", (after->pss - before->pss) / n, "KiB", 0);
-    report_line("    without mapped files", (after->own - before->own) / n, "KiB", 0);
+    return ((first > last ? first : last) - before) / n;
+}
+
+static void report_memory(const struct memory m[3], int n)
+{
+    report_line("memory per stream: resident in the workers (RSS)",
+                grown(m[0].rss, m[1].rss, m[2].rss, n), "KiB", STREAM_KIB_TARGET);
+    report_line("    shared pages by halves (PSS)", grown(m[0].pss, m[1].pss, m[2].pss, n), "KiB",
+                0);
+    report_line("    without mapped files", grown(m[0].own, m[1].own, m[2].own, n), "KiB", 0);
+}
+
+static void report_pings(const struct side *none, const struct side *many)
+{
+    double idle = none->ping_us / none->pings, busy = many->ping_us / many->pings;
     report_line("CPU per ping, no stream open", idle, "us", 0);
     report_line("CPU per ping, all streams open", busy, "us", 0);
     report_line("    of that without", busy / idle, "times", PING_TARGET);
@@ -271,18 +281,24 @@ static void report_streams(struct side *many, struct side *none, const struct me
 static void measure_streams(const struct options *o)
 {
     static struct side many, none;
+    struct memory memory[3];
     begin(&none, o->n_streams);
     begin(&many, o->n_streams);
-    struct memory before = memory_of(&many.rig);
+    memory[0] = memory_of(&many.rig);
     for_all(&many, open_stream);
-    struct memory after = memory_of(&many.rig);
-    for (int i = 0; i < N_ROUNDS; i++) {
-        none.ping_us[i] = us_per_ping(&none, o->n_pings);
-        many.ping_us[i] = us_per_ping(&many, o->n_pings);
+    memory[1] = memory_of(&many.rig);
+    int64_t end_ns = report_now_ns() + o->seconds * INT64_C(1000000000);
+    for (int i = 0; i < ROUNDS_MIN || report_now_ns() < end_ns; i++) {
+        measure_pings(&none, o->n_pings);
+        measure_pings(&many, o->n_pings);
     }
+    memory[2] = memory_of(&many.rig);
     for (int i = 0; i < many.n; i++)
         check_stream(&many, i);
-    report_streams(&many, &none, &before, &after);
+    printf("\n%d GET streams, each of a session of its own, %d workers; %d connections ping\n",
+           many.n, N_WORKERS, N_ASKERS);
+    report_memory(memory, many.n);
+    report_pings(&none, &many);
     for (int i = 0; i < many.n; i++)
         close(many.streams[i]);
     end(&many);
@@ -296,13 +312,14 @@ static void read_options(int argc, char **argv, struct options *o)
         int *value, most;
     } all[] = {{"--streams", &o->n_streams, STREAMS_MAX},
                {"--pings", &o->n_pings, 1000000},
-               {"--calls", &o->n_calls, 10000}};
+               {"--calls", &o->n_calls, 10000},
+               {"--seconds", &o->seconds, 60}};
     for (int i = 1; i < argc; i += 2) {
         unsigned k = 0;
-        while (k < 3 && strcmp(argv[i], all[k].name) != 0)
+        while (k < 4 && strcmp(argv[i], all[k].name) != 0)
             k++;
-        if (k == 3 || i + 1 == argc || atoi(argv[i + 1]) < 1 || atoi(argv[i + 1]) > all[k].most)
-            report_die("usage: bench_streams [--streams N] [--pings N] [--calls N]");
+        if (k == 4 || i + 1 == argc || atoi(argv[i + 1]) < 1 || atoi(argv[i + 1]) > all[k].most)
+            report_die("usage: bench_streams [--streams N] [--pings N] [--seconds N] [--calls N]");
         *all[k].value = atoi(argv[i + 1]);
     }
 }
@@ -321,7 +338,7 @@ static void need_descriptors(int n)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.n_streams = 10000, .n_pings = 10000, .n_calls = 1000};
+    struct options o = {.n_streams = 10000, .n_pings = 10000, .n_calls = 1000, .seconds = 35};
     read_options(argc, argv, &o);
     need_descriptors(o.n_streams + 1000);
     alarm(SECONDS_MAX); /* never longer, whatever hangs; the servers end with us */
