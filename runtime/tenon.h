@@ -1,8 +1,8 @@
 /* tenon.h - the component API: tools and resources of your own in a Tenon server.
  *
- * A component is a shared object that a server loads (`tenon serve --component ./mine.so`), or code
- * that is linked with the server. It defines two symbols: the version of this header that it was
- * compiled with, and the function that registers what it offers.
+ * A component is a shared object that a server loads (`tenon serve --component ./mine.so`). It
+ * defines two symbols: the version of this header that it was compiled with, and the function that
+ * registers what it offers.
  *
  *   #include <tenon.h>
  *   TENON_COMPONENT
@@ -250,7 +250,8 @@ int tenon_contents_text(struct tenon_call *call, const char *uri, const char *mi
 int tenon_contents_blob(struct tenon_call *call, const char *uri, const char *mime_type,
                         const void *data, size_t len);
 
-/* In a complete callback: proposes a value. The first 100 are sent. */
+/* In a complete callback: proposes a value. No callback is called yet: the server has no
+ * completion. */
 int tenon_complete(struct tenon_call *call, const char *value);
 
 /* ---- In a call: while it runs --------------------------------------------------------------- */
