@@ -114,6 +114,8 @@ static int tell_failure(struct import *im, int err)
         return cli_failed("another import is running: nothing was imported");
     else if (err == ERR_CONFLICT)
         cli_failed("%s changed while it was read", im->path);
+    else if (err == ERR_ABSENT)
+        cli_failed("%s was dropped meanwhile", im->args->operands[0]);
     else if (err == ERR_CANCELLED)
         cli_failed("stopped");
     else if (err != ERR_SYNTAX)

@@ -178,6 +178,7 @@ static const char *why_not(int err, const struct transfer_import *job)
     } better[] = {
         {ERR_SYNTAX, "it has bad records; nothing was imported"},
         {ERR_BUSY, "another import is running"},
+        {ERR_ABSENT, "the table was dropped meanwhile"},
         {ERR_CONFLICT, "the file changed while it was read; nothing was imported"},
     };
     if (job->taking_back)

@@ -144,18 +144,16 @@ static void skip_bad_writes_rejects(void **state)
 }
 
 struct between {
-    struct store *store;
     bool by_folder; /* a folder takes the name of the rejects; else there is no room for them */
-    uint64_t done, total;
 };
 
 static int get_in_between(void *ctx, uint64_t done, uint64_t total)
 {
-    struct between *between = ctx;
+    const struct between *between = ctx;
     char path[128];
     struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
-    between->done = done;
-    between->total = total;
+    (void)done;
+    (void)total;
     snprintf(path, sizeof path, "%s/imports/some.ndjson.rejects", dir);
     if (between->by_folder)
         assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
@@ -165,6 +163,7 @@ static int get_in_between(void *ctx, uint64_t done, uint64_t total)
 }
 
 static struct arena city_arena;
+static uint32_t city_id;
 
 static int take_city(void *ctx, const struct store_table *stored)
 {
@@ -185,24 +184,30 @@ static void find_city(struct bench *b, struct table *ret)
 }
 
 /* The job itself, with somebody who comes in between. */
-static int import_some(struct bench *b, bool by_folder, struct file_transfer *t)
+static int import_city(struct bench *b, int (*progress)(void *ctx, uint64_t done, uint64_t total),
+                       void *ctx, struct file_transfer *t)
 {
     static struct table table;
-    static struct between between;
-    make_city(b);
-    put_file("some.ndjson", "{\"code\":\"a\"}\n{\"code\":3}\n");
     find_city(b, &table);
-    between = (struct between){.store = b->store, .by_folder = by_folder};
+    city_id = table.id;
     *t = (struct file_transfer){.store = b->store,
                                 .table = &table,
                                 .name = STR("some.ndjson"),
                                 .skips_bad = true,
-                                .progress = get_in_between,
-                                .progress_ctx = &between,
+                                .progress = progress,
+                                .progress_ctx = ctx,
                                 .arena = &city_arena};
     int err = port.import_file(port.ctx, t);
     buf_done(&t->faults);
     return err;
+}
+
+static int import_some(struct bench *b, bool by_folder, struct file_transfer *t)
+{
+    struct between between = {.by_folder = by_folder};
+    make_city(b);
+    put_file("some.ndjson", "{\"code\":\"a\"}\n{\"code\":3}\n");
+    return import_city(b, get_in_between, &between, t);
 }
 
 static void rejects_that_cannot_be_written_take_the_import_back(void **state)
@@ -250,6 +255,29 @@ static void a_folder_in_place_of_rejects_stops_the_job_at_once(void **state)
     run(b, "import_table", "\"name\":\"some.ndjson\",\"skip_bad\":true",
         "{\"state\":\"failed\",\"error\":\"some.ndjson.rejects: Is a directory\"}");
     operate(b, "describe_table", GEO, "{\"structuredContent\":{\"rows\":0}}");
+}
+
+static int drop_city(void *ctx, uint64_t done, uint64_t total)
+{
+    struct bench *b = ctx;
+    (void)done;
+    (void)total;
+    struct store_op op = {.kind = STORE_DROP_TABLE, .table = city_id, .if_version = STORE_ANY};
+    struct store_write write = {.space = STORE_DATA, .ops = &op, .n_ops = 1};
+    store_apply(b->store, &write);
+    return 0;
+}
+
+static void a_table_that_is_dropped_meanwhile_is_told(void **state)
+{
+    struct bench *b = *state;
+    struct file_transfer t;
+    arena_init(&city_arena, 0);
+    make_city(b);
+    put_file("some.ndjson", "{\"code\":\"a\"}\n");
+    assert_int_equal(import_city(b, drop_city, b, &t), ERR_ABSENT);
+    assert_true(str_eq(t.why, STR("some.ndjson: the table was dropped meanwhile")));
+    arena_done(&city_arena);
 }
 
 static void replace_overwrites(void **state)
@@ -368,6 +396,7 @@ int main(void)
         CASE(rejects_that_cannot_be_written_take_the_import_back),
         CASE(rejects_that_cannot_get_their_name_are_told_by_another),
         CASE(a_folder_in_place_of_rejects_stops_the_job_at_once),
+        CASE(a_table_that_is_dropped_meanwhile_is_told),
         CASE(replace_overwrites),
         CASE(no_name_leads_out_of_the_folder),
         CASE(the_port_checks_names_as_well),
