@@ -23,9 +23,10 @@ struct import {
     uint64_t n_read;    /* records of this pass */
     uint64_t n_rows;    /* good ones */
     uint64_t n_bad;
-    struct store_load *load; /* NULL in the first pass */
-    uint64_t n_loaded;       /* rows handed to the store */
-    uint64_t *lines;         /* of the rows handed to it last: row % LINES_KEPT */
+    struct store_load *load;         /* NULL in the first pass */
+    uint64_t n_loaded;               /* rows handed to the store */
+    uint64_t *lines;                 /* of the rows handed to it last: row % LINES_KEPT */
+    const struct tape_node *at_hand; /* the row that it has now */
     struct store_refusal failed;
 };
 
@@ -217,6 +218,18 @@ static struct index_text index_of(const struct import *im, uint32_t index)
     return text;
 }
 
+/* Keys are checked before, so it is the row itself. */
+static void say_too_large(const struct tape_node *row, char text[512])
+{
+    uint32_t nodes = row->kind >= TAPE_ARRAY ? row->v.size : 1;
+    if (nodes > ROW_NODES_MAX)
+        snprintf(text, 512, "the row has %u values and names, and a row may have %u", nodes,
+                 ROW_NODES_MAX);
+    else
+        snprintf(text, 512, "the row has %llu bytes as it is stored, and a row may have %u",
+                 (unsigned long long)store_row_bytes(row), ROW_BYTES_MAX);
+}
+
 static void describe_refusal(const struct import *im, const struct store_refusal *refusal,
                              struct index_text *index, char text[512], struct transfer_fault *fault)
 {
@@ -235,7 +248,7 @@ static void describe_refusal(const struct import *im, const struct store_refusal
         snprintf(text, 512, "%s: index %s cannot hold it (%s)", index->attributes, index->name,
                  refusal->err == ERR_LIMIT ? "too long" : "not of its type");
     else
-        snprintf(text, 512, "the row or its key is too large for the database");
+        say_too_large(refusal->content ? refusal->content : im->at_hand, text);
     *fault = (struct transfer_fault){.line = im->lines[refusal->row % LINES_KEPT],
                                      .pointer = exists || refusal->index ? index->pointer : "",
                                      .keyword = !exists          ? "limit"
@@ -278,6 +291,7 @@ static int tell_ready(void *ctx)
 static int load_row(struct import *im, struct str key, const struct record *record)
 {
     im->lines[im->n_loaded++ % LINES_KEPT] = record->line;
+    im->at_hand = record->row;
     return store_load_row(im->load, key, record->row,
                           im->job->replaces ? STORE_ANY : STORE_MISSING);
 }

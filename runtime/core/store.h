@@ -464,6 +464,8 @@ struct store_refusal {
     struct str key;
     const struct tape_node *content;
 };
+/* Of a row as it is stored, at most ROW_BYTES_MAX; 0: no memory. */
+uint64_t store_row_bytes(const struct tape_node *row);
 struct store_load_rules {
     uint64_t table_version; /* as of an operation: ERR_STALE when the table has another one */
     /* A row is refused: it is left out, and told here once its batch is committed; what this

@@ -165,6 +165,13 @@ says "a file that breaks off stops --reject too" 1 "nothing was imported" t impo
 ok "and leaves the reject file as it was" cmp -s out.ndjson before.ndjson
 says "--reject onto the file itself" 2 "is the file to be imported" t import geo.people seed.ndjson --reject seed.ndjson
 says "--reject into no folder" 1 "nowhere/out: No such file" t import geo.people seed.ndjson --reject nowhere/out
+{ printf '{"id": "wide", "email": "e@x", "more": "'; head -c 1100000 /dev/zero | tr '\0' x; echo '"}'; } >wide.ndjson
+wide="the row has 1100029 bytes as it is stored, and a row may have 1048576"
+says "a row that is too large stops an import, with its size" 1 "wide.ndjson:1: $wide" t import geo.people wide.ndjson
+says "or is left out" 0 "wide.ndjson:1: $wide" t import geo.people wide.ndjson --skip-bad
+{ printf '{"id": "many", "more": [0'; head -c 140000 /dev/zero | sed 's/\x00/,1/g'; echo ']}'; } >wide.ndjson
+says "so is one of too many values" 1 "the row has 140006 values and names, and a row may have 131072" \
+    t import geo.people wide.ndjson
 mkdir out.d
 says "--reject onto a folder" 1 "out.d: Is a directory" t import geo.people mixed.ndjson --reject out.d
 ok "imports nothing" test "$(rows people)" = "6 rows"
