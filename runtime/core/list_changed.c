@@ -100,6 +100,7 @@ void list_changed_compare(struct reader *r)
     if (now[0] == 0 || read_session(r, &initialized, seen) < 0)
         return;
     r->is_early = !initialized;
+    r->streams->has_early |= r->is_early;
     if (!initialized)
         return;
     for (int i = 0; i < 2; i++) {
@@ -133,10 +134,15 @@ static bool has_moved(struct core *core)
 
 void list_changed_check(struct core *core)
 {
+    struct streams *streams = core->streams;
     struct reader *next;
-    bool moved = core->streams->readers && has_moved(core);
-    for (struct reader *r = core->streams->readers; r; r = next) {
+    bool moved = streams->readers && has_moved(core);
+    if (!moved && !streams->has_early)
+        return;
+    streams->has_early = false;
+    for (struct reader *r = streams->readers; r; r = next) {
         next = r->next;
+        streams->has_early |= r->is_early;
         if (moved || r->is_early)
             list_changed_compare(r);
     }

@@ -275,6 +275,7 @@ static void wait_for_release(struct reader *r, const struct store_stream *before
 {
     r->old = worker_id_of(before->reader);
     r->release_ms = clock_mono_ms() + STREAM_RELEASE_MS;
+    r->streams->has_waiting = true;
     tell_release(r->streams, before->reader, &r->name, before->token, r->token, r->sent_n);
 }
 

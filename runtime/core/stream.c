@@ -264,6 +264,7 @@ static bool hold(struct frame *f)
     if (!s->listens || !s->is_handed_over || s->is_released || f->push_seq || !f->message.p)
         return false;
     s->held_until_ms = clock_mono_ms() + STREAM_RELEASE_MS;
+    s->streams->has_held = true;
     frames_add(&s->held, f);
     return true;
 }
@@ -296,10 +297,15 @@ void stream_release(struct stream *s, uint64_t after_n)
 void streams_release_late(struct streams *streams, int64_t now_ms)
 {
     struct stream *next;
+    if (!streams->has_held)
+        return;
+    streams->has_held = false;
     for (struct stream *s = streams->written; s; s = next) {
         next = s->next;
         if (s->held.first && now_ms >= s->held_until_ms)
             stream_release(s, 0);
+        else
+            streams->has_held |= s->held.first != NULL;
     }
 }
 

@@ -111,6 +111,9 @@ struct streams {
     struct loop_post post;
     struct looking *looking; /* GET requests: listen.c */
     bool is_posted, is_stopping;
+    /* There may be one that waits for a release, holds frames, is early: else nobody looks through
+     * all of them at each tick. */
+    bool has_waiting, has_held, has_early;
     int64_t checked_ms;     /* monotonic */
     uint64_t lists_version; /* of the catalog that the sessions here were told of */
     uint32_t n_readers;

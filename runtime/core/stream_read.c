@@ -279,11 +279,17 @@ void readers_tick(struct streams *streams)
 {
     struct reader *next;
     int64_t now_ms = clock_mono_ms();
+    if (!streams->has_waiting)
+        return;
+    streams->has_waiting = false;
     for (struct reader *r = streams->readers; r; r = next) {
         next = r->next;
-        if (is_waiting(r) &&
-            (now_ms >= r->release_ms || !stream_is_alive(streams, store_worker_of(r->old))))
+        if (!is_waiting(r))
+            continue;
+        if (now_ms >= r->release_ms || !stream_is_alive(streams, store_worker_of(r->old)))
             reader_begin(r);
+        else
+            streams->has_waiting = true;
     }
 }
 
