@@ -382,14 +382,23 @@ static void tell_all(struct commit *c)
 
 /* ---- When the store refuses ----------------------------------------------------------------- */
 
-/* A waiting push that somebody else took leaves only its number unused. */
+/* A waiting push that somebody else took leaves only its number unused: no gap for its reader. */
+static void skip(const struct frame *f)
+{
+    struct reader *r = f->stream->reader;
+    if (r && r->sent_n == f->n - 1)
+        r->sent_n = f->n;
+}
+
 static void refuse(struct commit *c, struct frame *f, int err)
 {
     enum store_op_kind kind = c->ops[c->write.failed_op].kind;
     struct stream *s = f->stream;
     log_debug("stream %.8s...: a frame was refused: %s", s->name.session, err_name(err));
-    if (kind == STORE_DELETE_PUSH)
+    if (kind == STORE_DELETE_PUSH) {
+        skip(f);
         return;
+    }
     s->is_handed_over |= err == ERR_CONFLICT && s->listens;
     stream_break(s);
 }
