@@ -269,7 +269,7 @@ struct store_stream {
     struct store_worker writer;
     struct store_worker reader;     /* who sends it to the client */
     uint64_t token;                 /* of that reader */
-    uint64_t first_n, last_n;       /* frames that are there; both 0: none yet */
+    uint64_t first_n, last_n;       /* frames below and behind are not there; both 0: none yet */
     uint64_t reserved_n;            /* the writer may have used numbers up to this one */
     struct str request;             /* raw id of the request that it answers; STR_NONE: listens */
     int64_t created_ms, changed_ms; /* wall time; set by the store */

@@ -4,7 +4,8 @@
  *
  * Appending one is a put of it and a put of its stream's record, which counts frames and bytes; so
  * what is too much is known without looking, and goes from the front. Numbers rise, with holes
- * where a writer died and its reserved ones were skipped.
+ * where a writer died and its reserved ones were skipped, or where a push went another way: a hole
+ * is nothing that was forgotten, so first_n may name one.
  */
 #include "store/internal.h"
 
@@ -29,28 +30,19 @@ static struct sys_key frame_key(const struct sys_key *stream, uint64_t n)
     return key;
 }
 
-static int find_first(struct batch *b, const struct sys_key *stream, struct stream_record *r)
+static int drop_first(struct batch *b, const struct sys_key *stream, struct stream_record *r)
 {
-    struct sys_key from = frame_key(stream, r->stream.first_n + 1);
+    struct sys_key from = frame_key(stream, r->stream.first_n);
     struct str key, value;
     int err = sys_first(&b->txn, KV_FRAMES, sys_key_str(stream), sys_key_str(&from), &key, &value);
     if (err || key.n != from.len)
         return err && err != ERR_ABSENT ? err : ERR_STORE_DAMAGED;
-    r->stream.first_n = kv_u64(key.p + key.n - 8);
-    return 0;
-}
-
-static int drop_first(struct batch *b, const struct sys_key *stream, struct stream_record *r)
-{
-    struct sys_key key = frame_key(stream, r->stream.first_n);
-    struct str value;
-    int err = kv_get(&b->txn, KV_FRAMES, sys_key_str(&key), &value);
-    if (err)
-        return err == ERR_ABSENT ? ERR_STORE_DAMAGED : err;
     r->n_frames--;
     r->bytes -= value.n;
-    err = batch_remove(b, KV_FRAMES, sys_key_str(&key));
-    return err ? err : find_first(b, stream, r);
+    uint64_t n = kv_u64(key.p + key.n - 8);
+    struct sys_key first = frame_key(stream, n); /* what the engine gave goes with the removal */
+    r->stream.first_n = n + 1;
+    return batch_remove(b, KV_FRAMES, sys_key_str(&first));
 }
 
 static int append(struct batch *b, const struct sys_key *stream, struct stream_record *r,
@@ -64,7 +56,7 @@ static int append(struct batch *b, const struct sys_key *stream, struct stream_r
     if (err)
         return err;
     if (!r->n_frames)
-        r->stream.first_n = op->n;
+        r->stream.first_n = 1;
     r->stream.last_n = op->n;
     r->n_frames++;
     r->bytes += b->value.n;
