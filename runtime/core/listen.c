@@ -279,6 +279,14 @@ static void wait_for_release(struct reader *r, const struct store_stream *before
     tell_release(r->streams, before->reader, &r->name, before->token, r->token, r->sent_n);
 }
 
+/* The client named this event when it came: it has seen it, and all before. */
+static void note_seen(struct streams *streams, const struct stream_name *name, uint64_t n)
+{
+    for (struct stream *s = streams->written; s; s = s->next)
+        if (s->after_n < n && stream_name_eq(&s->name, name))
+            s->after_n = n;
+}
+
 /* That this worker has. */
 static void end_old(struct reader *r, uint64_t token)
 {
@@ -306,6 +314,7 @@ static void claimed(struct errand *e, int err)
     }
     r->used_n = e->before.reserved_n;
     r->has_claimed = true;
+    note_seen(r->streams, &r->name, r->sent_n);
     end_old(r, e->before.token);
     if (is_elsewhere)
         wait_for_release(r, &e->before);
@@ -425,12 +434,14 @@ static bool read_name(const struct tape_node *letter, struct stream_name *ret)
            stream_name_set(ret, tape_str(session), hex_member(letter, STR("stream")));
 }
 
-/* By its reader, too: one that came back is a new struct beside the old one for a while. */
-static struct stream *find_listening(struct streams *streams, const struct stream_name *name,
+/* What is written here of a stream that somebody else writes now: by the reader that he displaced,
+ * or without one. One that came back and went again is several structs for a while. */
+static struct stream *find_displaced(struct streams *streams, const struct stream_name *name,
                                      uint64_t token)
 {
     for (struct stream *s = streams->written; s; s = s->next)
-        if (s->listens && s->token == token && stream_name_eq(&s->name, name))
+        if (s->listens && !s->is_released && (s->token == token || !s->reader) &&
+            stream_name_eq(&s->name, name))
             return s;
     return NULL;
 }
@@ -439,20 +450,19 @@ static struct stream *find_listening(struct streams *streams, const struct strea
 static void release(struct streams *streams, const struct stream_name *name, uint64_t token,
                     uint64_t after_n)
 {
-    struct stream *s = find_listening(streams, name, token);
+    struct stream *s;
     struct reader *r = reader_find(streams, name, token);
     if (r && r->push_token == token) {
         r->holds_pushes = false;
         return;
     }
-    if (s)
-        s->is_handed_over = s->is_owned = true; /* owned here, for a moment */
+    note_seen(streams, name, after_n);
+    if (r && r->stream && r->listens)
+        r->stream->is_handed_over = true;
     if (r)
         reader_end(r);
-    if (!s)
-        return;
-    s->is_owned = false;
-    stream_release(s, after_n);
+    while ((s = find_displaced(streams, name, token)))
+        stream_release(s);
 }
 
 void stream_take_release(struct core *core, struct worker_id from, const struct tape_node *letter)

@@ -131,7 +131,7 @@ void stream_settle(struct stream *s)
     struct reader *reader = s->reader;
     if (reader)
         reader_attach(reader, NULL);
-    else if (s->listens && s->token && !s->is_handed_over && !s->is_broken &&
+    else if (s->listens && s->token && !s->is_broken &&
              !s->streams->is_stopping)
         stream_clear_claim(s->streams, &s->name, s->token);
     stream_drop(s);
@@ -281,11 +281,10 @@ static void drop(struct frame *f)
     stream_settle(s);
 }
 
-void stream_release(struct stream *s, uint64_t after_n)
+void stream_release(struct stream *s)
 {
     struct frame *f;
     s->is_handed_over = s->is_released = true;
-    s->after_n = after_n;
     s->has_ended = true;
     while ((f = frames_take(&s->held))) {
         hand_over(f);
@@ -303,7 +302,7 @@ void streams_release_late(struct streams *streams, int64_t now_ms)
     for (struct stream *s = streams->written; s; s = next) {
         next = s->next;
         if (s->held.first && now_ms >= s->held_until_ms)
-            stream_release(s, 0);
+            stream_release(s);
         else
             streams->has_held |= s->held.first != NULL;
     }

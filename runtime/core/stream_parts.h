@@ -60,12 +60,12 @@ struct stream {
     struct stream *touched; /* next one in it */
     bool is_touched;
     bool listens;
-    bool is_owned;       /* a call holds it */
-    bool has_ended;      /* nothing more is appended */
-    bool is_broken;      /* the store does not take its frames (any more) */
-    bool is_handed_over; /* another worker writes it now */
-    bool is_released;    /* and said what the client had seen: */
-    uint64_t after_n;
+    bool is_owned;         /* a call holds it */
+    bool has_ended;        /* nothing more is appended */
+    bool is_broken;        /* the store does not take its frames (any more) */
+    bool is_handed_over;   /* another worker writes it now */
+    bool is_released;      /* and said what the client had seen: */
+    uint64_t after_n;      /* the highest that a client named */
     struct frames held;    /* refused by the store; released, or sent again after a while */
     int64_t held_until_ms; /* monotonic */
 };
@@ -155,8 +155,8 @@ void stream_settle(struct stream *stream);
 /* Nothing more of it can be written: its reader ends. */
 void stream_break(struct stream *stream);
 void streams_flush(struct streams *streams);
-/* Another worker has claimed it, for a client that has seen all up to `after_n`. */
-void stream_release(struct stream *stream, uint64_t after_n);
+/* Another worker has claimed it, for a client that has seen all up to after_n. */
+void stream_release(struct stream *stream);
 void streams_release_late(struct streams *streams, int64_t now_ms);
 
 /* ---- stream_read.c */
