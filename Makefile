@@ -197,7 +197,7 @@ check-tests:
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
 .PHONY: conformance bench bench-quick bench-data bench-streams
-conformance: all ## outside clients and suites against a server with two workers
+conformance: all build/conformance-fixture.so ## outside clients and suites against a server with two workers
 	@conformance/run
 bench: all ## measure; takes minutes
 	@tests/bench/run
