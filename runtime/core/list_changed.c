@@ -5,6 +5,8 @@
 #include "core/catalog.h"
 #include "core/stream_parts.h"
 
+#include <stddef.h>
+
 /* ---- What the lists are --------------------------------------------------------------------- */
 
 /* FNV-1a: nobody gains by making two lists look alike to himself. */
@@ -111,9 +113,12 @@ void list_changed_compare(struct reader *r)
     if (now[0] == seen[0] && now[1] == seen[1])
         return;
     save_seen(r->streams, &r->name, now);
+    r->n_errands++; /* it stays, whatever becomes of its stream */
     for (int i = 0; i < 2 && r->stream; i++)
         if (now[i] != seen[i])
             stream_append(r->stream, notifications[i], false, 0);
+    r->n_errands--;
+    reader_settle(r);
 }
 
 /* ---- When ----------------------------------------------------------------------------------- */
@@ -132,20 +137,55 @@ static bool has_moved(struct core *core)
     return moved;
 }
 
-void list_changed_check(struct core *core)
+static void on_turn(struct loop_post *post);
+
+/* Thousands may listen: so many in a turn of the loop, the rest in the next. */
+static void tell_some(struct streams *streams)
 {
-    struct streams *streams = core->streams;
     struct reader *next;
-    bool moved = streams->readers && has_moved(core);
-    if (!moved && !streams->has_early)
+    uint32_t n = 0;
+    for (struct reader *r = streams->readers; r && n < LISTS_PER_TURN; r = next) {
+        next = r->next;
+        if (r->lists_version == streams->lists_version)
+            continue;
+        r->lists_version = streams->lists_version;
+        n++;
+        list_changed_compare(r);
+    }
+    if (n < LISTS_PER_TURN || streams->is_telling_lists || streams->is_stopping)
         return;
+    streams->is_telling_lists = true;
+    streams->lists.fn = on_turn;
+    loop_post(streams->core->loop, &streams->lists);
+}
+
+static void on_turn(struct loop_post *post)
+{
+    struct streams *streams =
+        (struct streams *)((char *)post - offsetof(struct streams, lists)); /* its member */
+    streams->is_telling_lists = false;
+    tell_some(streams);
+}
+
+/* Their sessions were not initialized when they were looked at. */
+static void tell_early(struct streams *streams)
+{
+    struct reader *next;
     streams->has_early = false;
     for (struct reader *r = streams->readers; r; r = next) {
         next = r->next;
-        streams->has_early |= r->is_early;
-        if (moved || r->is_early)
+        if (r->is_early)
             list_changed_compare(r);
     }
+}
+
+void list_changed_check(struct core *core)
+{
+    struct streams *streams = core->streams;
+    if (streams->has_early)
+        tell_early(streams);
+    if (streams->readers && has_moved(core))
+        tell_some(streams);
 }
 
 void list_changed_here(struct core *core)

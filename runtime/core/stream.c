@@ -131,8 +131,7 @@ void stream_settle(struct stream *s)
     struct reader *reader = s->reader;
     if (reader)
         reader_attach(reader, NULL);
-    else if (s->listens && s->token && !s->is_broken &&
-             !s->streams->is_stopping)
+    else if (s->listens && s->token && !s->is_broken && !s->streams->is_stopping)
         stream_clear_claim(s->streams, &s->name, s->token);
     stream_drop(s);
     if (reader)
@@ -263,7 +262,7 @@ static bool hold(struct frame *f)
     struct stream *s = f->stream;
     if (!s->listens || !s->is_handed_over || s->is_released || f->push_seq || !f->message.p)
         return false;
-    s->held_until_ms = clock_mono_ms() + STREAM_RELEASE_MS;
+    s->held_until_ms = clock_mono_ms() + STREAM_HELD_MS;
     s->streams->has_held = true;
     frames_add(&s->held, f);
     return true;
@@ -538,7 +537,11 @@ void stream_append(struct stream *s, struct str message, bool is_last, uint64_t 
     }
     struct frame *f = frame_new(s, message);
     if (!f) {
+        struct reader *r = s->listens ? NULL : s->reader;
+        bool goes_on = r && r->is_open && r->sent_n == s->last_n; /* see stream_break */
         stream_break(s);
+        if (goes_on)
+            send_unstored(s, message);
         return;
     }
     f->makes_record = !s->listens && s->last_n == 0;

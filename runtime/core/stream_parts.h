@@ -16,10 +16,14 @@
 #define ERRAND_OPS       2
 #define READER_CHECK_MS  1000
 #define TOUCHES_PER_TICK 64
+#define LOOKS_PER_TICK   256 /* at the sessions of quiet streams */
+#define GONE_PER_TICK    64
+#define LISTS_PER_TURN   256   /* readers that are told of changed lists */
 #define EVENT_ID_BYTES   40    /* text of an event id */
 #define HEX64_BYTES      17    /* 16 digits, NUL */
 #define STREAM_LOOK_MS   200   /* for a stream that somebody names and that is not stored yet */
 #define PUSH_HANDOVER_MS 30000 /* for a stream that is there, but in other hands soon */
+#define STREAM_HELD_MS   5000  /* for the word of who took a stream over; longer than he may take */
 
 struct reader;
 struct looking;
@@ -80,6 +84,7 @@ struct reader {
     uint64_t used_n;            /* numbers that were reserved before it claimed */
     uint64_t token, push_token; /* its claims; push_token 0: never claimed */
     uint64_t told[2];           /* of its lists: list_changed.c; 0: nothing yet */
+    uint64_t lists_version;     /* of the catalog that they were compared with */
     uint64_t push_seen;         /* waiting pushes up to this one are on their way */
     uint32_t n_errands;
     struct worker_id old; /* reader that was told to release */
@@ -115,7 +120,10 @@ struct streams {
      * all of them at each tick. */
     bool has_waiting, has_held, has_early;
     int64_t checked_ms;     /* monotonic */
-    uint64_t lists_version; /* of the catalog that the sessions here were told of */
+    uint64_t lists_version; /* of the catalog that the sessions here are told of */
+    struct loop_post lists; /* the next turn of telling them */
+    bool is_telling_lists;
+    uint32_t look_from; /* the reader whose session is looked at next */
     uint32_t n_readers;
     int64_t touch_calls_ms; /* monotonic */
     struct commit commit;

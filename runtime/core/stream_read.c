@@ -286,10 +286,12 @@ void readers_tick(struct streams *streams)
         next = r->next;
         if (!is_waiting(r))
             continue;
-        if (now_ms >= r->release_ms || !stream_is_alive(streams, store_worker_of(r->old)))
-            reader_begin(r);
-        else
+        if (now_ms >= r->release_ms || !stream_is_alive(streams, store_worker_of(r->old))) {
+            reader_begin(r); /* others may be gone after it; this one waits no more */
+            next = streams->readers;
+        } else {
             streams->has_waiting = true;
+        }
     }
 }
 
@@ -335,52 +337,97 @@ void streams_stop(struct streams *streams)
 
 /* ---- Sessions stay alive -------------------------------------------------------------------- */
 
-static void touch(struct streams *streams, const struct stream_name *name)
+static int64_t touch_interval_ms(const struct streams *streams, const struct store_session *record)
 {
-    struct store_view *view;
-    struct arena arena;
-    struct store_session record;
-    struct errand *e = NULL;
-    if (store_view_open(streams->core->store, STORE_SYS, &view) < 0)
-        return;
-    arena_init(&arena, 0);
-    if (store_get_session(view, stream_session(name), &arena, &record) == 0)
-        e = errand_new(streams, NULL, name, STR_NONE);
-    if (e) {
-        e->session.active_ms = clock_wall_ms();
-        e->session.expires_ms = e->session.active_ms + session_idle_ms(streams->core, &record);
-        e->ops[0] = (struct store_op){
-            .kind = STORE_TOUCH_SESSION, .if_version = STORE_ANY, .session = &e->session};
-        errand_submit(e, 1, NULL);
-    }
-    arena_done(&arena);
-    store_view_close(view);
+    return session_idle_ms(streams->core, record) / SESSION_RENEWAL_PARTS;
 }
 
-static void keep_calling(struct streams *streams, int64_t now_ms, int64_t every_ms)
+static void touch(struct streams *streams, const struct stream_name *name,
+                  const struct store_session *record)
+{
+    struct errand *e = errand_new(streams, NULL, name, STR_NONE);
+    if (!e)
+        return;
+    e->session.active_ms = clock_wall_ms();
+    e->session.expires_ms = e->session.active_ms + session_idle_ms(streams->core, record);
+    e->ops[0] = (struct store_op){
+        .kind = STORE_TOUCH_SESSION, .if_version = STORE_ANY, .session = &e->session};
+    errand_submit(e, 1, NULL);
+}
+
+/* A round of looks at the sessions of those that are there. */
+struct keeping {
+    struct streams *streams;
+    struct store_view *view;
+    struct arena arena;
+    int64_t now_ms;
+    struct stream_name gone[GONE_PER_TICK]; /* their sessions ended elsewhere */
+    uint32_t n_gone;
+};
+
+static bool keep(struct keeping *k, const struct stream_name *name, bool is_due, int64_t *ret_ms)
+{
+    struct store_session record;
+    arena_reset(&k->arena);
+    int err = store_get_session(k->view, stream_session(name), &k->arena, &record);
+    if (err == ERR_ABSENT && k->n_gone < GONE_PER_TICK)
+        k->gone[k->n_gone++] = *name;
+    if (err < 0 || !is_due)
+        return false;
+    touch(k->streams, name, &record);
+    *ret_ms = k->now_ms + touch_interval_ms(k->streams, &record);
+    return true;
+}
+
+static void keep_calling(struct keeping *k)
 {
     struct stream_name name;
-    if (now_ms < streams->touch_calls_ms)
+    struct streams *streams = k->streams;
+    int64_t next_ms = 0;
+    if (k->now_ms < streams->touch_calls_ms)
         return;
-    streams->touch_calls_ms = now_ms + every_ms;
+    streams->touch_calls_ms =
+        k->now_ms + streams->core->config.session_idle_ms / SESSION_RENEWAL_PARTS;
     for (struct call *c = streams->core->running.first; c; c = c->running_next)
         if (c->session && !c->in.stdio && stream_name_set(&name, c->session->record.id, 0))
-            touch(streams, &name);
+            keep(k, &name, true, &next_ms);
+}
+
+/* Each is due once in an interval, so of n of them so many in a second; where all came at once the
+ * rest is due a second later. Some that are not due are looked at too, by turns, so that the end of
+ * a session ends its quiet streams. */
+static void keep_listening(struct keeping *k)
+{
+    struct streams *streams = k->streams;
+    int64_t seconds =
+        streams->core->config.session_idle_ms / SESSION_RENEWAL_PARTS / READER_CHECK_MS;
+    uint32_t n = 0, i = 0, most = streams->n_readers / (uint32_t)(seconds + 1) + TOUCHES_PER_TICK;
+    uint32_t from = streams->look_from < streams->n_readers ? streams->look_from : 0;
+    for (struct reader *r = streams->readers; r; r = r->next, i++) {
+        bool is_due = k->now_ms >= r->touch_ms && n < most;
+        if (r->sink && (is_due || i - from < LOOKS_PER_TICK))
+            n += keep(k, &r->name, is_due, &r->touch_ms);
+    }
+    streams->look_from = from + LOOKS_PER_TICK;
+}
+
+static void end_gone(struct keeping *k)
+{
+    for (uint32_t i = 0; i < k->n_gone; i++)
+        session_over(k->streams->core, stream_session(&k->gone[i]), NULL, NULL);
 }
 
 /* Who listens, or waits for a call, is there. */
 static void keep_sessions(struct streams *streams, int64_t now_ms)
 {
-    uint32_t n = 0;
-    int64_t every_ms = streams->core->config.session_idle_ms / SESSION_RENEWAL_PARTS;
-    for (struct reader *r = streams->readers; r && n < TOUCHES_PER_TICK; r = r->next) {
-        if (r->touch_ms == 0)
-            r->touch_ms = now_ms + every_ms;
-        if (now_ms < r->touch_ms || !r->sink)
-            continue;
-        r->touch_ms = now_ms + every_ms;
-        touch(streams, &r->name);
-        n++;
-    }
-    keep_calling(streams, now_ms, every_ms);
+    struct keeping k = {.streams = streams, .now_ms = now_ms};
+    if ((!streams->readers && !streams->core->running.first) ||
+        store_view_open(streams->core->store, STORE_SYS, &k.view) < 0)
+        return;
+    arena_init(&k.arena, 0);
+    keep_listening(&k);
+    keep_calling(&k);
+    arena_done(&k.arena);
+    store_view_close(k.view);
+    end_gone(&k);
 }
