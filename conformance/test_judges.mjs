@@ -52,6 +52,7 @@ const spoiled = {
   'X-07 a stream for an unknown event': [(all) => { all[2].request.headers['last-event-id'] = 'z.1'; }, /X-07/],
   'C-01 a cancellation of nothing': [(all) => { all[3].response.events[0] = event('b.1', { method: 'notifications/cancelled', params: { requestId: 1 } }); }, /C-01/],
   'a question with a used id': [(all) => { all[2].response.events[1] = event('a.3', question('q')); }, /second request/],
+  'T-13 a stream that ends without an answer': [(all) => all[2].response.events.pop(), /T-13/],
   'an event without id': [(all) => { delete all[3].response.events[0].id; }, /without id/],
   'T-08 a notification that is answered': [(all) => Object.assign(all[4].response, { status: 200 }), /T-08/],
 };
@@ -61,6 +62,14 @@ await test('a session that is right', () => {
   assert.equal(judged, 6);
   assert.deepEqual([...methods], ['initialize', 'tools/call']);
   assert.deepEqual([...sent].sort(), ['notifications/progress', 'notifications/tools/list_changed', 'roots/list']);
+});
+await test('T-13 no answer is owed to who cancelled, or ended the session', () => {
+  for (const last of [post({ method: 'notifications/cancelled', params: { requestId: 1 } }, { status: 202, text: '' }),
+    { method: 'DELETE', request: { headers: session, text: '' }, response: { status: 204, headers: {}, text: '' } }]) {
+    const exchanges = [...right(), last];
+    exchanges[2].response.events.pop();
+    judgeExchanges(judge, exchanges);
+  }
 });
 for (const [name, [spoil, why]] of Object.entries(spoiled)) {
   await test(`refused: ${name}`, () => {

@@ -18,6 +18,8 @@ export class Session {
     this.tokens = new Map(); // of the client, by progress token: {request, last}
     this.questions = new Map(); // of the server, by id: its request
     this.events = new Map(); // by id: {origin, data}
+    this.cancelled = new Set(); // ids of requests that the client cancelled
+    this.deleted = false; // the client ended the session
     this.judged = 0;
     this.methods = new Set(); // that got a result
     this.sent = new Set(); // of requests and notifications of the server
@@ -26,8 +28,22 @@ export class Session {
   asked(message, origin) {
     const request = { method: message.method, origin, done: false };
     this.requests.set(idKey(message.id), request);
+    request.message = message;
     const token = message.params?._meta?.progressToken;
     if (token !== undefined) this.tokens.set(idKey(token), { request, last: -Infinity });
+  }
+
+  // What the client said besides requests.
+  told(message) {
+    if (message.method === 'notifications/cancelled') this.cancelled.add(idKey(message.params?.requestId));
+  }
+
+  // At the end: a stream that the server ended itself owes its answer, unless the client wanted none.
+  finish() {
+    for (const [id, { origin, done, message }] of this.requests) {
+      const owed = !done && !this.deleted && !this.cancelled.has(id) && origin.exchange?.response.ended;
+      assert.ok(!owed, `T-13 the stream ended without an answer: ${show(message)}`);
+    }
   }
 
   said(message, origin) {
@@ -125,6 +141,7 @@ function originOf(session, exchange) {
 
 function judgeExchange(session, exchange, asked) {
   const { response } = exchange;
+  if (exchange.method === 'DELETE' && response.status < 300) session.deleted = true;
   const kind = kindOf(response);
   const isRequest = (message) => 'method' in message && 'id' in message;
   if (exchange.method === 'POST' && response.status < 300) {
@@ -134,7 +151,10 @@ function judgeExchange(session, exchange, asked) {
   }
   if (exchange.method === 'GET' && response.status !== 200) return;
   const origin = originOf(session, exchange);
-  for (const message of asked.filter(isRequest)) session.asked(message, origin);
+  for (const message of asked) {
+    if (isRequest(message)) session.asked(message, origin);
+    else session.told(message);
+  }
   if (kind === 'application/json') for (const answer of list(response.text)) session.said(answer, origin);
   if (kind === 'text/event-stream') for (const event of response.events) session.event(event, origin);
 }
@@ -145,13 +165,14 @@ function judgeExchange(session, exchange, asked) {
 export function judgeExchanges(judge, exchanges) {
   const sessions = new Map();
   for (const exchange of exchanges) {
-    if (exchange.left || exchange.cut === undefined && exchange.failed) continue;
+    if (exchange.left || exchange.failed) continue; // which a test of its own is to look at
     assert.ok(exchange.response, `an exchange without answer: ${exchange.request.text.slice(0, 200)}`);
     const asked = exchange.method === 'POST' ? list(exchange.request.text) : [];
     const session = findSession(sessions, judge, exchange, asked);
     if (session) judgeExchange(session, exchange, asked);
   }
   const all = [...sessions.values()];
+  for (const session of all) session.finish();
   return {
     sessions: all,
     judged: all.reduce((sum, session) => sum + session.judged, 0),
