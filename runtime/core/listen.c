@@ -299,7 +299,7 @@ static void end_old(struct reader *r, uint64_t token)
 static void give_up(struct reader *r)
 {
     if (r->listens)
-        stream_clear_claim(r->streams, &r->name, r->token);
+        stream_give_back(r->streams, &r->name, r->token);
 }
 
 static void claimed(struct errand *e, int err)

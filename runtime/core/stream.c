@@ -114,7 +114,8 @@ bool streams_pending(const struct streams *streams, const struct stream_name *na
     return false;
 }
 
-void stream_clear_claim(struct streams *streams, const struct stream_name *name, uint64_t token)
+/* Unless somebody else has claimed it meanwhile. */
+static void clear_claim(struct streams *streams, const struct stream_name *name, uint64_t token)
 {
     struct errand *e = errand_new(streams, NULL, name, STR_NONE);
     if (!e)
@@ -122,6 +123,16 @@ void stream_clear_claim(struct streams *streams, const struct stream_name *name,
     e->ops[0] =
         (struct store_op){.kind = STORE_CLAIM_STREAM, .if_version = token, .stream = &e->stream};
     errand_submit(e, 1, NULL);
+}
+
+void stream_give_back(struct streams *streams, const struct stream_name *name, uint64_t token)
+{
+    for (struct stream *s = streams->written; s; s = s->next)
+        if (s->n_pending && !s->is_broken && !s->reader && stream_name_eq(&s->name, name)) {
+            s->token = token;
+            return;
+        }
+    clear_claim(streams, name, token);
 }
 
 void stream_settle(struct stream *s)
@@ -132,7 +143,7 @@ void stream_settle(struct stream *s)
     if (reader)
         reader_attach(reader, NULL);
     else if (s->listens && s->token && !s->is_broken && !s->streams->is_stopping)
-        stream_clear_claim(s->streams, &s->name, s->token);
+        clear_claim(s->streams, &s->name, s->token);
     stream_drop(s);
     if (reader)
         reader_advance(reader);

@@ -153,9 +153,9 @@ struct stream *streams_find(struct streams *streams, const struct stream_name *n
 /* Do frames of it wait for a commit? Of one that was handed over and came back too, which is two
  * structs for a while. */
 bool streams_pending(const struct streams *streams, const struct stream_name *name);
-/* Nobody reads it any more: it does not count as one that listens, unless somebody else has claimed
- * it meanwhile. */
-void stream_clear_claim(struct streams *streams, const struct stream_name *name, uint64_t token);
+/* Nobody reads it any more, so it does not count as one that listens; once what waits of it is
+ * stored, as nobody writes it either from then on. */
+void stream_give_back(struct streams *streams, const struct stream_name *name, uint64_t token);
 /* push_seq: of the waiting push that the message is; it goes out only after the commit. */
 void stream_append(struct stream *stream, struct str message, bool is_last, uint64_t push_seq);
 /* Frees it if nobody needs it any more. */

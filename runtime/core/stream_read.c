@@ -85,7 +85,7 @@ static void reader_leave(struct reader *r)
     if (r->push_token && !r->streams->is_stopping)
         drop_pushes(r);
     if (r->has_claimed && r->listens && !r->stream && !r->streams->is_stopping)
-        stream_clear_claim(r->streams, &r->name, r->token);
+        stream_give_back(r->streams, &r->name, r->token);
     leave_stream(r);
     reader_settle(r);
 }
