@@ -446,16 +446,19 @@ static struct stream *find_displaced(struct streams *streams, const struct strea
     return NULL;
 }
 
+static void release_pushes(struct streams *streams, const struct stream_name *name, uint64_t token)
+{
+    struct reader *r = reader_find(streams, name, token);
+    if (r)
+        r->holds_pushes = false;
+}
+
 /* The connection, if it is there still, and what was not stored of a stream that listens. */
 static void release(struct streams *streams, const struct stream_name *name, uint64_t token,
                     uint64_t after_n)
 {
     struct stream *s;
     struct reader *r = reader_find(streams, name, token);
-    if (r && r->push_token == token) {
-        r->holds_pushes = false;
-        return;
-    }
     note_seen(streams, name, after_n);
     if (r && r->stream && r->listens)
         r->stream->is_handed_over = true;
@@ -473,9 +476,11 @@ void stream_take_release(struct core *core, struct worker_id from, const struct 
     uint64_t token = hex_member(letter, STR("token")), to = hex_member(letter, STR("next"));
     if (!token || !read_name(letter, &name))
         return;
-    release(core->streams, &name, token, hex_member(letter, STR("after")));
-    if (!to)
+    if (!to) { /* of the pushes only: nobody waits */
+        release_pushes(core->streams, &name, token);
         return;
+    }
+    release(core->streams, &name, token, hex_member(letter, STR("after")));
     hex64_write(to, next);
     buf_printf(&body, "\"next\":\"%s\"", next);
     if (!body.failed)
