@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define N_WORKERS         2
+#define N_LIVE_WORKERS    4 /* without streams: so most requests land on another than the call */
 #define N_ASKERS          64
 #define N_THREADS         8
 #define ROUNDS_MIN        10
@@ -299,10 +300,21 @@ static void measure_streams(const struct options *o)
            many.n, N_WORKERS, N_ASKERS);
     report_memory(memory, many.n);
     report_pings(&none, &many);
+    printf("\nwith all of them open still: ");
+    latency_measure(&many.rig, o->n_calls / 2, false);
     for (int i = 0; i < many.n; i++)
         close(many.streams[i]);
     end(&many);
     end(&none);
+}
+
+static void measure_calls(const struct options *o)
+{
+    static struct rig rig;
+    rig_start(&rig, N_LIVE_WORKERS);
+    putchar('\n');
+    latency_measure(&rig, o->n_calls, true);
+    rig_stop(&rig);
 }
 
 static void read_options(int argc, char **argv, struct options *o)
@@ -345,6 +357,6 @@ int main(int argc, char **argv)
     report_machine();
     latency_prepare();
     measure_streams(&o);
-    latency_measure(o.n_calls);
+    measure_calls(&o);
     return report_status();
 }
