@@ -1,13 +1,12 @@
-/* tests/bench/bench_streams.c - what open streams cost, and how soon a call that
- * runs is heard; `make bench-streams`. Options: --streams, --pings (of a round), --seconds,
- * --calls.
+/* tests/bench/bench_streams.c - what open streams cost, and how soon a call that runs is
+ * heard; `make bench-streams`. Options: --streams, --pings (of a round), --seconds, --calls.
  *
  * Two servers of two workers, both with N sessions. In one a GET stream of each session is opened.
  * What the memory of its workers grew by, divided by N, is that of a stream (the kernel's part of a
- * connection not counted). Then both are pinged in turns by connections that are spread evenly over
- * the workers, and the processor time of the workers per ping is compared, over two heartbeats of
- * each stream. At the end each stream has to be open still. Exit status 1: a target is missed; 2:
- * something went wrong.
+ * connection not counted, pages of the database that it has looked at are). Then both are pinged in
+ * turns by connections that are spread evenly over the workers, and the processor time of the
+ * workers per ping is compared, over two heartbeats of each stream. At the end each stream has to
+ * be open still. Exit status 1: a target is missed; 2: something went wrong.
  */
 #include "tests/bench/asker.h"
 #include "tests/bench/latency.h"
