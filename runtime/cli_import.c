@@ -304,10 +304,14 @@ const struct cli_command cli_import = {
     .summary = "Import a JSON array, NDJSON or CSV file, all or nothing",
     .options = options,
     .notes = "FILE \"-\" is standard input. The first line of a CSV file names the attributes; an\n"
-             "empty cell leaves its attribute out. A bad record is told as FILE:LINE with the\n"
-             "reason, and then nothing is imported, unless --skip-bad or --reject is given: then\n"
-             "records that are no rows of the table, and rows whose primary key or unique value\n"
-             "is taken, are left out. `jq -c .record OUT` gives them back, to be mended.",
+             "empty cell leaves its attribute out. A cell is read by the types that the schema\n"
+             "of its attribute allows. CSV does not tell text from other values (quotes do not\n"
+             "count, but for empty cells): where no type is said all is text, and where text and\n"
+             "others are allowed, what reads as one of the others is one, so 7 is a number.\n"
+             "A bad record is told as FILE:LINE with the reason, and then nothing is imported,\n"
+             "unless --skip-bad or --reject is given: then records that are no rows of the\n"
+             "table, and rows whose primary key or unique value is taken, are left out.\n"
+             "`jq -c .record OUT` gives them back, to be mended.",
     .operands_min = 2,
     .operands_max = 2,
     .run = run,

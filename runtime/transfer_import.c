@@ -73,32 +73,10 @@ static int transform(struct import *im, const struct tape_node **row)
     return tape_finish(&b, row);
 }
 
-/* The types of a CSV column, from the attribute's schema: {"type": "integer"} or a list of types.
- */
 static uint8_t column_types(void *ctx, struct str column)
 {
-    static const struct {
-        const char *name;
-        uint8_t types;
-    } known[] = {
-        {"null", WIRE_T_NULL},     {"boolean", WIRE_T_BOOL},  {"integer", WIRE_T_INTEGER},
-        {"number", WIRE_T_NUMBER}, {"string", WIRE_T_STRING}, {"array", WIRE_T_ARRAY},
-        {"object", WIRE_T_OBJECT},
-    };
     const struct transfer_import *job = ctx;
-    const struct table_attribute *attribute =
-        table_find_attribute(job->table, renamed(job, column));
-    const struct tape_node *type = attribute && attribute->schema->kind == TAPE_OBJECT
-                                       ? tape_get(attribute->schema, STR("type"))
-                                       : NULL;
-    uint8_t types = 0;
-    uint32_t n = !type ? 0 : type->kind == TAPE_ARRAY ? type->n : 1;
-    const struct tape_node *name = n && type->kind == TAPE_ARRAY ? type + 1 : type;
-    for (; n--; name = tape_next(name))
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (name->kind == TAPE_STR && str_eq(tape_str(name), str_of(known[i].name)))
-                types |= known[i].types;
-    return types;
+    return json_schema_member_types(job->table->rows, renamed(job, column));
 }
 
 /* ---- Faults --------------------------------------------------------------------------------- */

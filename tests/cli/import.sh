@@ -235,6 +235,35 @@ for format in ndjson csv json; do
         "$(t export geo.notes --format ndjson | jq -Sc 'del(.text)')" "and are the same ($format)"
 done
 
+# ---- CSV and back, where an attribute's type is not said by a plain "type"
+cat >kinds.json <<'END'
+{"primaryKey": "id", "attributes": {"ref_null": {"nullable": true}},
+ "schema": {"type": "object", "$defs": {"count": {"$ref": "#/$defs/whole"}, "whole": {"type": "integer"},
+     "far": {"$id": "far", "type": "array", "items": {"type": "integer"}}},
+   "properties": {
+   "id": {"$ref": "#/$defs/count", "type": "integer"}, "ref": {"$ref": "#/$defs/count"}, "by_id": {"$ref": "far"},
+   "any": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/count"}]}, "one": {"oneOf": [{"type": "object"}, {"type": "null"}]},
+   "all": {"allOf": [{"type": "number"}, {"minimum": 1}]}, "choice": {"enum": [1, 2.5, true, [3]]},
+   "digits": {"enum": ["1", "2", null]}, "same": {"const": {"a": [1, "x,\"y\""]}}, "name": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+   "ref_null": {"$ref": "#/$defs/whole"}, "open": {}}}}
+END
+table create geo.kinds kinds.json >/dev/null
+cat >kinds.ndjson <<'END'
+{"id": 1, "ref": 7, "by_id": [1, 2], "any": true, "one": {"k": "v"}, "all": 1.5, "choice": 1, "digits": "1", "same": {"a": [1, "x,\"y\""]}, "name": "007", "ref_null": 3, "open": "a, b"}
+{"id": 2, "ref": -7, "by_id": [], "any": 12, "all": 3, "choice": 2.5, "digits": "2", "name": "", "open": "true"}
+{"id": 3, "choice": true, "any": false, "name": "[1]"}
+{"id": 4, "choice": [3], "name": "null"}
+END
+says "rows of all kinds of types" 0 "imported 4 rows" t import geo.kinds kinds.ndjson
+t export geo.kinds kinds.csv >/dev/null
+t export geo.kinds kinds.before.ndjson >/dev/null
+says "what is exported as CSV comes back by \$ref, anyOf, enum and const" 0 "imported 4 rows" \
+    t import --replace geo.kinds kinds.csv
+is "$(t export geo.kinds --format ndjson | jq -Sc .)" "$(jq -Sc . kinds.before.ndjson)" "and is the same"
+printf 'id,ref\n9,x\n' >bad.csv
+says "a cell that is not of the type behind a \$ref" 1 "bad.csv:2: ref: \"x\" does not fit its type" \
+    t import geo.kinds bad.csv
+
 says "drop without a word" 2 "give --yes" table drop geo.places </dev/null
 has "$(script -qec "$TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"
 ok "drop --yes" table drop --yes geo.places
