@@ -77,11 +77,26 @@ static int open_folder(const char *dir, const char *folder)
 
 /* ---- Export --------------------------------------------------------------------------------- */
 
+/* An import goes through its file twice, and its job from nothing to all once. Of rows that are
+ * taken back the job tells nothing: it stays where the load ended. */
+static uint64_t done_of(const struct transfer_progress *now)
+{
+    switch (now->phase) {
+    case TRANSFER_CHECKS:
+        return now->bytes / 2;
+    case TRANSFER_LOADS:
+        return (now->total + now->bytes) / 2;
+    default:
+        return now->rows;
+    }
+}
+
 static int tell_progress(void *ctx, const struct transfer_progress *now)
 {
     const struct file_transfer *t = ((struct running *)ctx)->t;
-    bool by_rows = now->phase == TRANSFER_WRITES;
-    return t->progress(t->progress_ctx, by_rows ? now->rows : now->bytes, now->total);
+    if (now->phase == TRANSFER_TAKES_BACK)
+        return 0;
+    return t->progress(t->progress_ctx, done_of(now), now->total);
 }
 
 static int export_to(struct running *r, int folder, enum record_format format)

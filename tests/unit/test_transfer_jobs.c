@@ -280,6 +280,46 @@ static void a_table_that_is_dropped_meanwhile_is_told(void **state)
     arena_done(&city_arena);
 }
 
+struct path {
+    uint64_t first, last, total, n, goes_back, stop_at;
+};
+
+static int note_path(void *ctx, uint64_t done, uint64_t total)
+{
+    struct path *path = ctx;
+    path->first = path->n++ ? path->first : done;
+    path->goes_back += done < path->last;
+    path->last = done;
+    path->total = total;
+    return path->stop_at && done >= path->stop_at;
+}
+
+/* Not once for each time that the file is read. */
+static void an_import_goes_to_its_end_once(void **state)
+{
+    struct bench *b = *state;
+    struct file_transfer t;
+    struct path whole = {0}, stopped = {0};
+    char text[40000];
+    size_t n = 0;
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "{\"code\":\"%d\"}\n", i);
+    arena_init(&city_arena, 0);
+    make_city(b);
+    put_file("some.ndjson", text);
+    assert_int_equal(import_city(b, note_path, &whole, &t), 0);
+    assert_int_equal(whole.total, n);
+    assert_int_equal(whole.last, n);
+    assert_int_equal(whole.goes_back, 0);
+    assert_true(whole.first > 0 && whole.first < n / 4);
+    assert_int_equal(whole.n, 2 * (1000 / 256 + 1));
+    stopped.stop_at = n / 2 + 1;
+    assert_int_equal(import_city(b, note_path, &stopped, &t), ERR_CANCELLED);
+    assert_int_equal(stopped.goes_back, 0); /* nor where it takes back */
+    assert_true(stopped.last >= stopped.stop_at && stopped.last < n);
+    arena_done(&city_arena);
+}
+
 static void replace_overwrites(void **state)
 {
     struct bench *b = *state;
@@ -397,6 +437,7 @@ int main(void)
         CASE(rejects_that_cannot_get_their_name_are_told_by_another),
         CASE(a_folder_in_place_of_rejects_stops_the_job_at_once),
         CASE(a_table_that_is_dropped_meanwhile_is_told),
+        CASE(an_import_goes_to_its_end_once),
         CASE(replace_overwrites),
         CASE(no_name_leads_out_of_the_folder),
         CASE(the_port_checks_names_as_well),
