@@ -167,6 +167,22 @@ static void on_turn(struct loop_post *post)
     tell_some(streams);
 }
 
+/* The one session of stdio: no reader and no record, but the same bookkeeping. */
+static void tell_stdio(struct core *core)
+{
+    struct session *session = core->stdio_session;
+    uint64_t now[2];
+    if (!core->push_sink || !session || session->state != SESSION_OPERATING ||
+        !str_eq(session->record.profile, str_of(profile_name(PROFILE_APPLICATION))))
+        return;
+    list_changed_look(core, PROFILE_APPLICATION, session->revision, now);
+    for (int i = 0; i < 2 && now[0]; i++)
+        if (session->record.seen[i] != now[i]) {
+            session->record.seen[i] = now[i];
+            sink_send(core->push_sink, STR_NONE, notifications[i]);
+        }
+}
+
 /* Their sessions were not initialized when they were looked at. */
 static void tell_early(struct streams *streams)
 {
@@ -182,6 +198,7 @@ static void tell_early(struct streams *streams)
 void list_changed_check(struct core *core)
 {
     struct streams *streams = core->streams;
+    tell_stdio(core);
     if (streams->has_early)
         tell_early(streams);
     if (streams->readers && has_moved(core))

@@ -4,7 +4,8 @@
  * lists were when it was told last (a hash of each, as its revision shows them); whoever holds its
  * newest GET stream compares. So it does not matter which worker made the change, or whether the
  * session listened then: a stream that is opened later is told at once. Several changes between two
- * looks are one notification. Nothing before `initialized`. Loop only.
+ * looks are one notification. Nothing before `initialized`. On stdio the record is in memory, and
+ * stdout is the stream. Loop only.
  */
 #ifndef TENON_CORE_LIST_CHANGED_H
 #define TENON_CORE_LIST_CHANGED_H

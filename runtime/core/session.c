@@ -33,7 +33,7 @@ int64_t session_idle_ms(const struct core *core, const struct store_session *rec
     return record->initialized || idle_ms < short_ms ? idle_ms : short_ms;
 }
 
-static const char *profile_name(enum call_profile profile)
+const char *profile_name(enum call_profile profile)
 {
     return profile == PROFILE_OPERATIONS ? "operations" : "application";
 }

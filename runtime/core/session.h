@@ -27,6 +27,7 @@ struct session {
 #define SESSION_RENEWAL_PARTS 10 /* of the idle time; a smaller move is not written */
 
 const char *session_state_name(enum session_state state);
+const char *profile_name(enum call_profile profile); /* as the record has it */
 
 /* The session that the call names, in its arena. 0; ERR_NO_SESSION (no header, or stdio before
  * initialize), ERR_SESSION_GONE (also for one of the other profile), ERR_NO_MEMORY, or what the

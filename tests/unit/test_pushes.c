@@ -336,6 +336,48 @@ static void L_08_nothing_before_initialized(void **state)
     EXPECT(w, TOOLS, RESOURCES);
 }
 
+static void T_12_on_stdio_too_and_only_once_initialized(void **state)
+{
+    (void)state;
+    struct wire out = {.sink = {.ops = &wire_ops}, .rig = &rig, .room = UINT_MAX};
+    core_push_to(rig.cores[0], &out.sink);
+    rig.bench.stdio = true;
+    ask(&rig.bench, 200, INITIALIZE("2025-06-18"), "{\"result\":{\"protocolVersion\":\"*\"}}");
+    rig_tick(&rig, 1000);
+    bench_table(&rig.bench, "a", "one", TABLE);
+    rig_tick(&rig, 1000);
+    assert_int_equal(out.n, 0);
+    ask(&rig.bench, 202, INITIALIZED, "");
+    rig_tick(&rig, 1000);
+    EXPECT(&out, TOOLS, RESOURCES);
+    rig_tick(&rig, 1000);
+    assert_int_equal(out.n, 2);
+    bench_table(&rig.bench, "a", "two", TABLE);
+    bench_table(&rig.bench, "a", "three", TABLE); /* in the same second */
+    rig_tick(&rig, 1000);
+    EXPECT(&out, TOOLS, RESOURCES, TOOLS, RESOURCES);
+    core_push_to(rig.cores[0], NULL);
+    bench_table(&rig.bench, "a", "four", TABLE); /* stdout is gone */
+    rig_tick(&rig, 1000);
+    assert_int_equal(out.n, 4);
+    for (unsigned i = 0; i < out.n; i++)
+        free(out.text[i]);
+}
+
+static void T_12_on_stdio_nothing_for_operations(void **state)
+{
+    (void)state;
+    struct wire out = {.sink = {.ops = &wire_ops}, .rig = &rig, .room = UINT_MAX};
+    core_push_to(rig.cores[0], &out.sink);
+    rig.bench.stdio = true;
+    rig.bench.profile = PROFILE_OPERATIONS;
+    bench_connect(&rig.bench, "2025-06-18");
+    bench_table(&rig.bench, "a", "one", TABLE);
+    rig_tick(&rig, 1000);
+    assert_int_equal(out.n, 0);
+    core_push_to(rig.cores[0], NULL);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -359,6 +401,8 @@ int main(void)
         T(T_12_list_changed_is_told_once_by_the_newest),
         T(T_12_a_change_by_an_operation_is_told_at_once),
         T(L_08_nothing_before_initialized),
+        T(T_12_on_stdio_too_and_only_once_initialized),
+        T(T_12_on_stdio_nothing_for_operations),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
