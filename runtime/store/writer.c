@@ -293,7 +293,7 @@ static int apply_list(struct batch *b, struct store_write *write)
 static bool is_refusal(int err)
 {
     return err == ERR_EXISTS || err == ERR_ABSENT || err == ERR_CONFLICT || err == ERR_LIMIT ||
-           err == ERR_SESSIONS || err == ERR_STALE || err == ERR_PARAMS;
+           err == ERR_SESSIONS || err == ERR_STREAMS || err == ERR_STALE || err == ERR_PARAMS;
 }
 
 /* What is refused before it changed anything is no error of the group. */

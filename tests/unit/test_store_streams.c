@@ -306,6 +306,46 @@ static void no_more_than_STREAMS_LISTENING_MAX_listen(void **state)
     assert_int_equal(listen_to(store, 13), ERR_STREAMS);
 }
 
+/* The clock goes on with each list, so that a second transaction would have another time. */
+static void a_stream_that_is_refused_does_not_fail_its_group(void **state)
+{
+    static struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                               .posted = PTHREAD_COND_INITIALIZER};
+    struct store *store = ((struct fixture *)*state)->store;
+    struct waited lists[6] = {0};
+    struct store_stream streams[6], got, first;
+    struct store_op ops[6];
+    struct batch holder;
+    set_up_sessions(*state);
+    for (uint64_t id = 1; id <= STREAMS_LISTENING_MAX; id++)
+        assert_int_equal(listen_to(store, id), 0);
+    store_attach(store, &loop);
+    assert_int_equal(batch_begin(store, STORE_SYS, &holder), 0);
+    for (unsigned i = 0; i < 6; i++) {
+        streams[i] = i == 2 ? listening(102) : stream_of(SESSION, 100 + i);
+        ops[i] = (struct store_op){.kind = STORE_PUT_STREAM,
+                                   .if_version = STORE_ANY,
+                                   .stream = &streams[i],
+                                   .is_alive = is_me};
+        lists[i].write = (struct store_write){
+            .space = STORE_SYS, .ops = &ops[i], .n_ops = 1, .done = waited_done};
+        store_submit(store, &lists[i].write);
+    }
+    hand_step_ms = 1;
+    batch_abort(&holder);
+    for (unsigned i = 0; i < 6; i++)
+        while (!lists[i].n_done)
+            loop_run_once(&loop);
+    hand_step_ms = 0;
+    assert_int_equal(get_stream(store, SESSION, 100, &first), 0);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(lists[i].err, i == 2 ? ERR_STREAMS : 0);
+        assert_int_equal(get_stream(store, SESSION, 100 + i, &got), i == 2 ? ERR_ABSENT : 0);
+        assert_true(i == 2 || got.created_ms == first.created_ms);
+    }
+    expect_no_finding(store);
+}
+
 static void beyond_STREAMS_SESSION_MAX_the_oldest_that_ended_goes(void **state)
 {
     struct store *store = ((struct fixture *)*state)->store;
@@ -465,6 +505,7 @@ static void a_scan_of_streams_keeps_to_the_session(void **state)
     X(a_claim_may_ask_for_a_token)                                        \
     X(a_claim_of_a_GET_stream_takes_the_writing_and_new_numbers)          \
     X(no_more_than_STREAMS_LISTENING_MAX_listen)                          \
+    X(a_stream_that_is_refused_does_not_fail_its_group)                   \
     X(beyond_STREAMS_SESSION_MAX_the_oldest_that_ended_goes)              \
     X(ended_streams_are_forgotten_STREAM_KEEP_MS_after_their_last_change) \
     X(with_a_session_go_its_streams)                                      \
