@@ -341,7 +341,7 @@ static void TL_07_what_fails_in_a_tool_is_a_result(void **state)
               "\"The client did not answer in time\"}]}");
 }
 
-static void a_builder_that_is_misused_is_an_internal_error(void **state)
+static void J_17_a_builder_that_is_misused_is_an_internal_error(void **state)
 {
     (void)state;
     for (int i = 0; i < 6; i++) {
@@ -405,7 +405,7 @@ static void SR_calls_beyond_what_may_wait_are_refused(void **state)
 
 /* ---- Reads ---------------------------------------------------------------------------------- */
 
-static void a_resource_is_read(void **state)
+static void RS_08_a_resource_is_read(void **state)
 {
     (void)state;
     ask_method(&bench, "resources/read", "{\"uri\":\"test://static\"}",
@@ -424,7 +424,7 @@ static void a_template_gives_its_variables(void **state)
     ask_method(&bench, "resources/read", "{\"uri\":\"test://note/a%2Fb\"}", "!{\"code\":-32002}");
 }
 
-static void a_resource_that_is_not_there_has_its_code(void **state)
+static void RS_05_a_resource_that_fails_has_its_code(void **state)
 {
     (void)state;
     ask_method(&bench, "resources/read", "{\"uri\":\"test://note/gone\"}",
@@ -700,14 +700,14 @@ int main(void)
         TEST(TL_10_a_structured_result_is_text_too),
         TEST(TL_11_a_result_that_breaks_its_schema_is_not_sent),
         TEST(TL_07_what_fails_in_a_tool_is_a_result),
-        TEST(a_builder_that_is_misused_is_an_internal_error),
+        TEST(J_17_a_builder_that_is_misused_is_an_internal_error),
         TEST(an_inline_tool_runs_on_the_loop_and_may_not_wait),
         TEST(L_11_nobody_is_asked_who_did_not_declare_it),
         TEST(a_full_queue_of_handlers_is_told),
         TEST(SR_calls_beyond_what_may_wait_are_refused),
-        TEST(a_resource_is_read),
+        TEST(RS_08_a_resource_is_read),
         TEST(a_template_gives_its_variables),
-        TEST(a_resource_that_is_not_there_has_its_code),
+        TEST(RS_05_a_resource_that_fails_has_its_code),
         TEST(a_changed_resource_is_in_the_log),
         TEST(a_session_is_asked_from_any_thread),
         TEST(a_question_ends_when_the_server_stops),

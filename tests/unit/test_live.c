@@ -259,7 +259,7 @@ static const char *all_sent(void)
 
 /* ---- Progress ------------------------------------------------------------------------------- */
 
-static void G_progress_carries_the_token_as_it_was_sent(void **state)
+static void G_01_progress_carries_the_token_as_it_was_sent(void **state)
 {
     (void)state;
     call_tool("order", "\"a\\u0062\"", "{\"content\":[]}");
@@ -269,21 +269,21 @@ static void G_progress_carries_the_token_as_it_was_sent(void **state)
     assert_non_null(strstr(all_sent(), "\"progressToken\":12"));
 }
 
-static void G_without_a_token_there_is_no_progress(void **state)
+static void G_06_without_a_token_there_is_no_progress(void **state)
 {
     (void)state;
     call_tool("steps", "", "{\"content\":[]}");
     assert_int_equal(n_sent, 0);
 }
 
-static void G_progress_that_does_not_rise_is_refused(void **state)
+static void G_03_progress_that_does_not_rise_is_refused(void **state)
 {
     (void)state;
     call_tool("fallen", "1", "{\"content\":[]}");
     assert_int_equal(n_sent, 1);
 }
 
-static void G_a_flood_is_thinned_and_ends_with_its_newest(void **state)
+static void G_08_a_flood_is_thinned_and_ends_with_its_newest(void **state)
 {
     double last = 0;
     (void)state;
@@ -423,10 +423,10 @@ static void C_a_call_that_was_cancelled_before_it_ran_does_not_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(G_progress_carries_the_token_as_it_was_sent),
-        TEST(G_without_a_token_there_is_no_progress),
-        TEST(G_progress_that_does_not_rise_is_refused),
-        TEST(G_a_flood_is_thinned_and_ends_with_its_newest),
+        TEST(G_01_progress_carries_the_token_as_it_was_sent),
+        TEST(G_06_without_a_token_there_is_no_progress),
+        TEST(G_03_progress_that_does_not_rise_is_refused),
+        TEST(G_08_a_flood_is_thinned_and_ends_with_its_newest),
         TEST(said_is_sent_in_order_with_the_newest_progress),
         TEST(log_lines_that_are_too_many_are_counted),
         TEST(log_lines_that_are_too_large_together_are_counted),

@@ -107,7 +107,7 @@ static void SR_01_SR_04_an_answer_ends_the_wait(void **state)
     call_free(call);
 }
 
-static void ids_name_worker_and_life_and_never_come_twice(void **state)
+static void J_02_J_03_J_04_ids_name_worker_and_life_and_never_come_twice(void **state)
 {
     char first[128];
     struct worker_id self = bus_self(bench.core->config.bus);
@@ -589,7 +589,7 @@ int main(void)
         RIG_TEST(a_client_without_a_stream_is_not_waited_for),
         RIG_TEST(a_cancelled_call_asks_nothing),
         RIG_TEST(SR_01_SR_04_an_answer_ends_the_wait),
-        RIG_TEST(ids_name_worker_and_life_and_never_come_twice),
+        RIG_TEST(J_02_J_03_J_04_ids_name_worker_and_life_and_never_come_twice),
         RIG_TEST(SM_05_RT_05_an_error_is_passed_on),
         RIG_TEST(SR_02_a_second_answer_changes_nothing),
         RIG_TEST(SR_02_the_answer_of_another_session_changes_nothing),
