@@ -57,8 +57,8 @@ int json_schema_check(const struct json_schema *schema, const struct tape_node *
 int json_schema_check_unless(const struct json_schema *schema, const struct tape_node *value,
                              const _Atomic int *stop, struct schema_faults *faults);
 
-/* Of which JSON types (enum wire_json_type) the value of that member of an object may be, by its own
- * schema in `properties`; it may be fewer. WIRE_T_ANY: the schema does not say. */
+/* Of which JSON types (enum wire_json_type) the value of that member of an object may be, by its
+ * own schema in `properties`; it may be fewer. WIRE_T_ANY: the schema does not say. */
 uint8_t json_schema_member_types(const struct json_schema *schema, struct str name);
 
 /* Appends [{"pointer":...,"keyword":...,"expected":...}, ...]; each pointer behind `prefix`. */
