@@ -162,6 +162,12 @@ void stream_append(struct stream *stream, struct str message, bool is_last, uint
 void stream_settle(struct stream *stream);
 /* Nothing more of it can be written: its reader ends. */
 void stream_break(struct stream *stream);
+
+/* ---- stream_commit.c */
+void frames_init(struct frames *frames);
+void frames_add(struct frames *frames, struct frame *frame);
+struct frame *frames_take(struct frames *frames); /* the first, or NULL */
+void frame_free(struct frame *frame);
 void streams_flush(struct streams *streams);
 /* Another worker has claimed it, for a client that has seen all up to after_n. */
 void stream_release(struct stream *stream);
