@@ -511,6 +511,47 @@ static void three_outcomes(const char *session)
     tap_ok(ok, "EL-05 accept, decline and cancel are three outcomes");
 }
 
+/* ---- Levels --------------------------------------------------------------------------------- */
+
+static bool set_level(const char *session, const char *level)
+{
+    char body[200];
+    snprintf(body, sizeof body,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\",\"params\":{\"level\":"
+             "\"%s\"}}",
+             level);
+    return post(session, body) == 200;
+}
+
+/* So many lines come of a tool that logs three. */
+static bool logs(const char *session, int n)
+{
+    struct sse_stream s;
+    struct events e = {0};
+    bool ok = call(&s, session, "1", "test_tool_with_logging", "{}", "");
+    take_all(&s, WAIT_MS, &e);
+    for (int i = 0; ok && i < e.n - 1; i++)
+        ok = is_notification(&e, i) &&
+             fits(&e, i,
+                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
+                  "\"info\",\"data\":\"Tool *\",...}}");
+    ok = ok && e.n == n + 1 && e.end == SSE_END && count(&e, "\"result\"") == 1;
+    forget(&e);
+    sse_close(&s);
+    return ok;
+}
+
+static void levels(const char *session, const char *other)
+{
+    bool ok = set_level(session, "error") && set_level(other, "debug");
+    for (int i = 0; ok && i < 6; i++)
+        ok = logs(session, 0) && logs(other, 3);
+    tap_ok(ok, "LG-02 LG-08 LG-09 C-059 a level is the session's, whatever worker is asked");
+    ok = ok && set_level(session, "info") && set_level(other, "notice") && logs(session, 3) &&
+         logs(other, 0);
+    tap_ok(ok, "LG-02 C-059 it can be changed at any time");
+}
+
 /* ---- The list changes ----------------------------------------------------------------------- */
 
 static void list_changed(void)
@@ -650,6 +691,7 @@ int main(void)
     dropped(session);
     roots(session);
     three_outcomes(session);
+    levels(session, other);
     list_changed();
     session_ends();
     restart(session);
