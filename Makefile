@@ -55,8 +55,10 @@ build/tenon: $(B)/tenon
 build/tenon-gen: $(B)/tenon-gen
 	@ln -sf $(VARIANT)/tenon-gen $@
 
+# components find what tenon.h declares in the program, and nothing else of it
+EXPORT := -Wl,--export-dynamic-symbol=tenon_*
 $(B)/tenon: $(MAIN_OBJS) $(B)/libtenon.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS_ALL) $(EXPORT) -o $@ $^ $(LIBS)
 $(B)/tenon-gen: $(CODEGEN_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcrypto -lm
 # the CLI's parts without main, so that tests can link them
@@ -86,6 +88,19 @@ $(B)/%.c $(B)/%.h: %.y
 	lemon -l -q -d$(@D) $(B)/$<
 .SECONDARY:
 
+# components: of tenon.h alone
+COMPONENTS := $(B)/examples/hello.so $(B)/conformance/fixture.so $(B)/tests/multi/live.so $(B)/tests/bench/stamp.so
+$(B)/%.so: %.c runtime/tenon.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
+$(B)/conformance/fixture.so: conformance/fixture/fixture.c runtime/tenon.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
+build/conformance-fixture.so: $(B)/conformance/fixture.so
+	@ln -sf $(VARIANT)/conformance/fixture.so $@
+.PHONY: examples
+examples: $(B)/examples/hello.so ## build the example component
+
 .PHONY: objects
 objects: $(LIB_OBJS) $(MAIN_OBJS) $(CODEGEN_OBJS)
 
@@ -94,8 +109,15 @@ UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 CODEGEN_LIB_OBJS := $(filter-out $(B)/codegen/main.o,$(CODEGEN_OBJS))
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcmocka $(LIBS)
+# letters of one kind are taken by the test itself
+$(B)/tests/unit/test_mail: LDFLAGS += -Wl,--wrap=running_take_cancel
 # their allocations fail one by one
 $(addprefix $(B)/tests/unit/test_,core_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# what goes out and other workers are made up: tests/unit/pending_rig.h
+$(addprefix $(B)/tests/unit/test_,pending pending_check logging): LDFLAGS += \
+	-Wl,--wrap=call_send,--wrap=push_send,--wrap=mail_send,--wrap=bus_is_alive
+# what goes out is written down
+$(B)/tests/unit/test_live: LDFLAGS += -Wl,--wrap=call_send,--wrap=log_message_call,--wrap=pending_ask_call
 # tests/codegen/test_x.c: of the generator's parts
 CODEGEN_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/codegen/test_*.c))
 $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)
@@ -106,7 +128,7 @@ check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
 # what has threads, under ThreadSanitizer: the loop, the store, searches and their end
-TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs
+TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus live component
 .PHONY: check-tsan check-tsan-run
 check-tsan: ## unit tests of what has threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s check-tsan-run VARIANT=tsan
@@ -126,6 +148,8 @@ $(B)/tests/multi/test_kill_change $(B)/tests/multi/test_kill_jobs: %: %.o $(TEST
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
+$(B)/tests/bench/load: $(B)/tests/bench/asker.o
+$(B)/tests/bench/bench_streams: $(patsubst %,$(B)/tests/bench/%.o,asker latency report rig)
 $(B)/tests/bench/make_rows $(B)/tests/bench/bench_data $(B)/tests/bench/bench_lmdb: $(B)/tests/bench/rows.o
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -163,7 +187,7 @@ check: deps ## everything that can be tested on this machine; closes with one li
 	$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
-check-build: $(B)/tenon $(B)/tenon-gen $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
+check-build: $(B)/tenon $(B)/tenon-gen $(COMPONENTS) build/conformance-fixture.so $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
 asan = $(patsubst $(B)/%,build/asan/%,$(1))
 check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
@@ -172,8 +196,8 @@ check-tests:
 	@tests/run build/check.log $(addprefix --beside ,$(BESIDE_TESTS)) $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
-.PHONY: conformance bench bench-quick bench-data
-conformance: all ## outside clients and suites against a server with two workers
+.PHONY: conformance bench bench-quick bench-data bench-streams
+conformance: all build/conformance-fixture.so ## outside clients and suites against a server with two workers
 	@conformance/run
 bench: all ## measure; takes minutes
 	@tests/bench/run
@@ -181,6 +205,8 @@ bench-quick: all ## measure for a minute
 	@tests/bench/run --quick
 bench-data: all ## measure tables of BENCH_ROWS rows (1000000); fails if a bound is broken
 	@tests/bench/data
+bench-streams: $(B)/tenon $(B)/tests/bench/bench_streams $(B)/tests/bench/stamp.so ## measure 10,000 open streams, first events, cancellations; fails if a target is missed
+	@TENON=$(B)/tenon TENON_STAMP=$(B)/tests/bench/stamp.so $(B)/tests/bench/bench_streams
 
 # ---- fuzzing: every tests/fuzz/fuzz_x.c holds one LLVMFuzzerTestOneInput; needs clang
 FUZZ_SECONDS ?= 30
@@ -230,16 +256,17 @@ install: all ## to $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(B)/tenon $(DESTDIR)$(PREFIX)/bin/tenon
 	install -D -m 755 $(B)/tenon-gen $(DESTDIR)$(PREFIX)/bin/tenon-gen
 	install -D -m 644 $(B)/libtenon.a $(DESTDIR)$(PREFIX)/lib/libtenon.a
+	install -D -m 644 runtime/tenon.h $(DESTDIR)$(PREFIX)/include/tenon.h
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/tenon $(DESTDIR)$(PREFIX)/bin/tenon-gen \
-		$(DESTDIR)$(PREFIX)/lib/libtenon.a
+		$(DESTDIR)$(PREFIX)/lib/libtenon.a $(DESTDIR)$(PREFIX)/include/tenon.h
 
 .PHONY: help
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: format format-check
-FORMATTED := $(wildcard runtime/*.[ch] runtime/*/*.[ch] codegen/*.[ch] tests/*/*.[ch])
+FORMATTED := $(wildcard examples/*.c conformance/fixture/*.c runtime/*.[ch] runtime/*/*.[ch] codegen/*.[ch] tests/*/*.[ch])
 format: ## format all hand-written C
 	clang-format -i $(FORMATTED)
 format-check: ## fail if a file is not formatted

@@ -15,11 +15,13 @@ class ProposingTransport extends StreamableHTTPClientTransport {
   }
 }
 
-// `proposal` null: the SDK's own.
-export async function connect(url, proposal) {
-  const transport = new ProposingTransport(new URL(url));
+// `proposal` null: the SDK's own. `prepare` gets the client before it connects, to set its handlers.
+export async function connect(url, proposal, capabilities = {}, prepare = () => {}) {
+  const transport = new ProposingTransport(new URL(url), { reconnectionOptions: { initialReconnectionDelay: 20,
+    maxReconnectionDelay: 200, reconnectionDelayGrowFactor: 1.5, maxRetries: 5 } });
   transport.proposal = proposal;
-  const client = new Client({ name: 'conformance', version: '1' });
+  const client = new Client({ name: 'conformance', version: '1' }, { capabilities });
+  prepare(client);
   await client.connect(transport);
   return { client, transport };
 }

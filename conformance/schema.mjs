@@ -1,7 +1,9 @@
-// conformance/schema.mjs - the published schema of a revision as judge of recorded messages.
+// conformance/schema.mjs - the published schema of a revision as judge of single messages of the server.
 //
-// ajv reads spec/<revision>/schema.json; nothing here comes from generated/. The result type of a method
-// follows the schema's own naming: tools/list is the method of ListToolsRequest, so ListToolsResult.
+// ajv reads spec/<revision>/schema.json; nothing here comes from generated/. The type of a message follows
+// from the schema: of a request or notification from the members of ServerRequest and ServerNotification
+// by their method, of a result by the schema's own naming: tools/list is the method of ListToolsRequest,
+// so ListToolsResult.
 
 import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020.js';
@@ -19,13 +21,25 @@ export class Judge {
     this.ajv = new (schema.definitions ? Ajv : Ajv2020)({ strict: false, allErrors: true });
     addFormats(this.ajv);
     this.ajv.addSchema({ ...schema, $id: 'mcp' });
-    this.results = new Map();
+    this.results = this.resultsByMethod();
+    this.requests = this.membersByMethod('ServerRequest');
+    this.notifications = this.membersByMethod('ServerNotification');
+  }
+
+  resultsByMethod() {
+    const results = new Map();
     for (const [name, definition] of Object.entries(this.definitions)) {
       const method = definition.properties?.method?.const;
       if (!method || !name.endsWith('Request')) continue;
       const result = name.replace(/Request$/, 'Result');
-      this.results.set(method, this.definitions[result] ? result : 'EmptyResult');
+      results.set(method, this.definitions[result] ? result : 'EmptyResult');
     }
+    return results;
+  }
+
+  membersByMethod(union) {
+    const names = this.definitions[union].anyOf.map(({ $ref }) => $ref.split('/').pop());
+    return new Map(names.map((name) => [this.definitions[name].properties.method.const, name]));
   }
 
   // Throws with every difference when `value` is no `name` of this revision.
@@ -48,37 +62,13 @@ export class Judge {
     if (!this.results.has(method)) throw new Error(`a result for ${method}, which ${this.revision} lacks`);
     this.check(this.results.get(method), answer.result);
   }
-}
 
-const list = (text) => {
-  const value = text ? JSON.parse(text) : [];
-  return Array.isArray(value) ? value : [value];
-};
-
-// Judges all messages of the recorded exchanges whose session negotiated the judge's revision.
-// Returns {judged, methods}: how many server messages, and which methods got a result.
-export function judgeExchanges(judge, exchanges) {
-  const sessions = new Set();
-  const methods = new Set();
-  let judged = 0;
-  for (const { request, response } of exchanges) {
-    if (!response) throw new Error(`an exchange without answer: ${request.text.slice(0, 200)}`);
-    if (response.headers['content-type']?.startsWith('application/json') !== true) continue;
-    const asked = list(request.text);
-    const answers = list(response.text);
-    if (asked[0]?.method === 'initialize') {
-      if (answers[0].result?.protocolVersion !== judge.revision) continue;
-      sessions.add(response.headers['mcp-session-id']);
-    } else if (!sessions.has(request.headers['mcp-session-id'])) {
-      continue;
-    }
-    for (const answer of answers) {
-      const question = asked.find((message) => message.id === answer.id);
-      if (!question) throw new Error(`nothing was asked with this id: ${response.text.slice(0, 300)}`);
-      judge.checkAnswer(answer, question.method);
-      if ('result' in answer) methods.add(question.method);
-      judged += 1;
-    }
+  // A request or a notification that the server sent.
+  checkSaid(message) {
+    const isRequest = 'id' in message;
+    this.check(isRequest ? 'JSONRPCRequest' : 'JSONRPCNotification', message);
+    const name = (isRequest ? this.requests : this.notifications).get(message.method);
+    if (!name) throw new Error(`the server sent ${message.method}, which no server of ${this.revision} may send`);
+    this.check(name, message);
   }
-  return { judged, methods };
 }

@@ -1,5 +1,6 @@
 // conformance/server.mjs - starts `tenon serve` with two workers on a fresh data directory that holds the
 // sample tables (iso-codes: geo.countries, subdivisions, languages, currencies), and stops it.
+// `fixture` is the component whose tools and resources the live tests and the official suites call.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +9,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const top = dirname(dirname(fileURLToPath(import.meta.url)));
-const binary = process.env.TENON ?? join(top, 'build/tenon');
+export const binary = process.env.TENON ?? join(top, 'build/tenon');
+export const fixture = join(top, 'build/conformance-fixture.so');
 
 function readPort(file) {
   try {
@@ -29,15 +31,13 @@ async function waitForPort(file, child) {
   throw new Error('the server did not start');
 }
 
-function tenon(words) {
+export function tenon(words) {
   const run = spawnSync(binary, words, { encoding: 'utf8' });
   if (run.status !== 0) throw new Error(`tenon ${words.join(' ')}: ${run.stdout}${run.stderr}`);
 }
 
-// Returns {port, dir, stop()}; stop resolves to the exit status, and shows
-// what the server logged. `definitions`: further tables by
-// DATABASE.TABLE, empty.
-export async function startServer(config, definitions = {}) {
+// A fresh folder {dir, data} with the sample tables.
+export function freshData() {
   const dir = mkdtempSync(join(tmpdir(), 'tenon-conformance-'));
   const data = join(dir, 'data');
   const load = spawnSync(join(top, 'runtime/sample/load'), [data], {
@@ -45,17 +45,27 @@ export async function startServer(config, definitions = {}) {
     encoding: 'utf8',
   });
   if (load.status !== 0) throw new Error(`the sample data did not load: ${load.stdout}${load.stderr}`);
-  for (const [name, definition] of Object.entries(definitions)) {
-    const file = join(dir, `${name}.json`);
-    writeFileSync(file, JSON.stringify(definition));
-    tenon(['table', 'create', '--data', data, name, file]);
-  }
+  return { dir, data };
+}
+
+export function createTable({ dir, data }, name, definition) {
+  const file = join(dir, `${name}.json`);
+  writeFileSync(file, JSON.stringify(definition));
+  tenon(['table', 'create', '--data', data, name, file]);
+}
+
+// Returns {port, dir, data, stop()}; stop resolves to the exit status, and shows
+// what the server logged. `definitions`: further tables by
+// DATABASE.TABLE, empty. `words`: further words of the command line.
+export async function startServer(config, definitions = {}, words = []) {
+  const { dir, data } = freshData();
+  for (const [name, definition] of Object.entries(definitions)) createTable({ dir, data }, name, definition);
   const configFile = join(dir, 'config.json');
   const portFile = join(dir, 'port');
   writeFileSync(configFile, JSON.stringify(config));
   const log = openSync(join(dir, 'log'), 'a');
   const child = spawn(binary, ['serve', '--config', configFile, '--data', data, '--listen', '127.0.0.1:0',
-    '--workers', '2', '--port-file', portFile], { stdio: ['ignore', log, log] });
+    '--workers', '2', '--port-file', portFile, ...words], { stdio: ['ignore', log, log] });
   const ended = new Promise((wake) => child.once('exit', (code) => wake(code)));
   const port = await waitForPort(portFile, child).catch((error) => {
     child.kill('SIGKILL');
@@ -69,5 +79,5 @@ export async function startServer(config, definitions = {}) {
     rmSync(dir, { recursive: true, force: true });
     return status;
   };
-  return { port, dir, stop };
+  return { port, dir, data, stop };
 }

@@ -9,9 +9,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, pages } from './client.mjs';
 import { startRecorder } from './recorder.mjs';
-import { Judge, judgeExchanges } from './schema.mjs';
+import { Judge } from './schema.mjs';
 import { startServer } from './server.mjs';
 import { done, test } from './tap.mjs';
+import { judgeExchanges } from './traffic.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const tableNames = ['countries', 'currencies', 'languages', 'subdivisions'];

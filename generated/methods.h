@@ -131,6 +131,8 @@ static inline const struct mcp_method_row *mcp_method_row(enum mcp_revision revi
  * says of answers that come later. */
 int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_params *params,
                       struct mcp_initialize_result *ret);
+int mcp_on_logging_set_level(struct call *call, const struct mcp_set_level_request_params *params,
+                             struct mcp_result *ret);
 int mcp_on_notifications_cancelled(struct call *call, const struct mcp_cancelled_notification_params *params);
 int mcp_on_notifications_initialized(struct call *call, const struct mcp_notification_params *params);
 int mcp_on_ping(struct call *call, const struct mcp_request_params *params,

@@ -57,6 +57,16 @@ static int take_fault(void *ctx, const struct transfer_fault *fault)
     return im->reject.file ? keep_reject(im, fault) : 0;
 }
 
+/* Before the rows stay: bad records that could not be kept must not be lost. */
+static int settle_reject(void *ctx)
+{
+    struct import *im = ctx;
+    if (!im->reject.file || transfer_output_settle(&im->reject) == 0)
+        return 0;
+    im->reject_errno = errno;
+    return ERR_IO;
+}
+
 static void take_kept(void *ctx, const struct store_refusal *refusal)
 {
     struct import *im = ctx;
@@ -104,6 +114,8 @@ static int tell_failure(struct import *im, int err)
         return cli_failed("another import is running: nothing was imported");
     else if (err == ERR_CONFLICT)
         cli_failed("%s changed while it was read", im->path);
+    else if (err == ERR_ABSENT)
+        cli_failed("%s was dropped meanwhile", im->args->operands[0]);
     else if (err == ERR_CANCELLED)
         cli_failed("stopped");
     else if (err != ERR_SYNTAX)
@@ -119,18 +131,30 @@ static int tell_failure(struct import *im, int err)
     return cli_failed("nothing was imported");
 }
 
+/* The rows are there, whatever this says. */
+static int name_reject(struct import *im)
+{
+    im->reject.keeps_part = true;
+    if (!im->reject.file || transfer_output_commit(&im->reject) == 0)
+        return CLI_DONE;
+    if (!*im->reject.part)
+        return cli_failed("%s: %s", im->reject_path, strerror(errno));
+    return cli_failed("%s: %s; what should be in it is in %s", im->reject_path, strerror(errno),
+                      im->reject.part);
+}
+
 static int tell_success(struct import *im)
 {
     const struct transfer_import *job = &im->job;
-    if (im->reject.file && transfer_output_commit(&im->reject) < 0)
-        fprintf(stderr, "tenon: %s: %s\n", im->reject_path, strerror(errno));
     tell_more_bad(im);
+    int status = name_reject(im);
+    bool see = im->reject_path && status == CLI_DONE;
     printf("imported %llu rows into %s", (unsigned long long)job->n_rows, im->args->operands[0]);
     if (job->n_bad)
         printf(", left out %llu bad records%s%s", (unsigned long long)job->n_bad,
-               im->reject_path ? ", see " : "", im->reject_path ? im->reject_path : "");
+               see ? ", see " : "", see ? im->reject_path : "");
     putchar('\n');
-    return CLI_DONE;
+    return status;
 }
 
 static int import(struct import *im)
@@ -140,6 +164,7 @@ static int import(struct import *im)
     im->job.progress = progress;
     im->job.fault = take_fault;
     im->job.kept = take_kept;
+    im->job.ready = settle_reject;
     im->job.ctx = im;
     int err = transfer_import(&im->job);
     return err < 0 ? tell_failure(im, err) : tell_success(im);
@@ -279,10 +304,14 @@ const struct cli_command cli_import = {
     .summary = "Import a JSON array, NDJSON or CSV file, all or nothing",
     .options = options,
     .notes = "FILE \"-\" is standard input. The first line of a CSV file names the attributes; an\n"
-             "empty cell leaves its attribute out. A bad record is told as FILE:LINE with the\n"
-             "reason, and then nothing is imported, unless --skip-bad or --reject is given: then\n"
-             "records that are no rows of the table, and rows whose primary key or unique value\n"
-             "is taken, are left out. `jq -c .record OUT` gives them back, to be mended.",
+             "empty cell leaves its attribute out. A cell is read by the types that the schema\n"
+             "of its attribute allows. CSV does not tell text from other values (quotes do not\n"
+             "count, but for empty cells): where no type is said all is text, and where text and\n"
+             "others are allowed, what reads as one of the others is one, so 7 is a number.\n"
+             "A bad record is told as FILE:LINE with the reason, and then nothing is imported,\n"
+             "unless --skip-bad or --reject is given: then records that are no rows of the\n"
+             "table, and rows whose primary key or unique value is taken, are left out.\n"
+             "`jq -c .record OUT` gives them back, to be mended.",
     .operands_min = 2,
     .operands_max = 2,
     .run = run,

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "cli.h"
+#include "components.h"
+#include "net/loop.h"
 #include "net/server.h"
 #include "transfer_jobs.h"
 
@@ -27,6 +29,8 @@ struct server {
     struct core_transfer transfer;
     struct core_config core_config;
     struct store *store; /* of this process */
+    struct core *core;   /* likewise; in a worker */
+    struct loop *loop;
 };
 
 static void fill_core_config(const struct config *config, struct core_config *ret)
@@ -40,6 +44,7 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .search_max = config->search_max,
         .search_scan_rows = config->search_scan_rows,
         .row_bytes = config->row_bytes,
+        .ask_timeout_ms = config->ask_timeout_ms,
         .profile_enabled = {true, true},
         .started_ms = clock_wall_ms(),
         .pid = getpid(),
@@ -47,6 +52,23 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .operations_allow = {config->operations_allow.v, config->operations_allow.n},
         .operations_deny = {config->operations_deny.v, config->operations_deny.n},
     };
+}
+
+/* The configuration as it is now; only what may change while a server runs counts. Also in the
+ * supervisor, from which workers are forked later. */
+static int read_again(struct server *server)
+{
+    struct config config;
+    struct core_config now;
+    struct arena arena;
+    arena_init(&arena, 0);
+    int status = cli_config(server->args, &arena, &config); /* it says what is wrong */
+    if (status == 0) {
+        fill_core_config(&config, &now);
+        core_config_renew(&server->core_config, &now);
+    }
+    arena_done(&arena);
+    return status == 0 ? 0 : ERR_SYNTAX;
 }
 
 static int open_store(struct server *server)
@@ -64,19 +86,40 @@ static void close_store(struct server *server)
     server->store = NULL;
 }
 
+/* Names that tables have as well. */
+static int check_components(void *ctx, struct tenon *tenon)
+{
+    struct server *server = ctx;
+    int err = server->store ? 0 : open_store(server);
+    if (err < 0)
+        return err;
+    err = components_check_tables(tenon, server->store);
+    if (err == ERR_EXISTS)
+        log_error("component " STR_FMT, STR_ARG(tenon->fault));
+    else if (err < 0)
+        log_error("the names of components cannot be checked: %s", err_text(err));
+    return err;
+}
+
 /* ---- in a worker ---------------------------------------------------------------------------- */
 
-static int worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
+static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                        struct core **ret)
 {
     struct server *server = ctx;
     (void)slot;
-    int err = open_store(server);
+    int err = components_load(&server->config.components, &server->core_config.components);
+    if (err == 0)
+        err = open_store(server);
     if (err < 0)
         return err;
     store_attach(server->store, loop);
+    server->core_config.bus = bus;
     err = core_new(&server->core_config, server->store, loop, ret);
     if (err < 0)
         close_store(server);
+    else
+        server->core = *ret, server->loop = loop;
     return err;
 }
 
@@ -89,7 +132,28 @@ static int64_t worker_standing_ms(void *ctx)
 /* And who waits for another process gets an answer some time. */
 static void worker_tick(void *ctx)
 {
-    store_expire_writes(((struct server *)ctx)->store);
+    struct server *server = ctx;
+    store_expire_writes(server->store);
+    core_tick(server->core);
+}
+
+static void worker_closing(void *ctx, struct core *core)
+{
+    (void)ctx;
+    core_close(core);
+}
+
+static void worker_hurry(void *ctx, struct core *core)
+{
+    (void)ctx;
+    core_hurry(core);
+}
+
+static void worker_reload(void *ctx, struct core *core)
+{
+    struct server *server = ctx;
+    if (read_again(server) == 0)
+        core_reload(core, &server->core_config);
 }
 
 static void worker_ending(void *ctx, struct core *core)
@@ -98,10 +162,21 @@ static void worker_ending(void *ctx, struct core *core)
     core_stop(core);
 }
 
+/* What is on its way to the store is the core's: letters, frames. */
+static void settle(struct server *server)
+{
+    struct store_write nothing = {.space = STORE_SYS};
+    store_apply(server->store, &nothing);
+    loop_drain(server->loop);
+}
+
 static void worker_stop(void *ctx, struct core *core)
 {
+    struct server *server = ctx;
+    settle(server);
     core_free(core);
-    close_store(ctx);
+    components_free(server->core_config.components);
+    close_store(server);
 }
 
 /* ---- in the keeper -------------------------------------------------------------------------- */
@@ -137,6 +212,17 @@ static void keeper_stop(void *ctx)
 
 /* ---- in the supervisor ---------------------------------------------------------------------- */
 
+static int validate(void *ctx)
+{
+    int err = read_again(ctx);
+    if (err < 0)
+        log_error("SIGHUP: the configuration is wrong; the one that holds stays");
+    else
+        log_info("SIGHUP: times of sessions and of questions to clients, and sizes of list pages, "
+                 "hold as they are now; all else as it was at the start");
+    return err;
+}
+
 /* What to paste into a client: the entry for a server by URL, and the one that starts its own. */
 static void print_client(void *ctx, uint16_t port)
 {
@@ -159,11 +245,31 @@ static void print_client(void *ctx, uint16_t port)
 
 /* ---- the commands --------------------------------------------------------------------------- */
 
+/* Those of the settings file, then those of the command line. */
+static int gather_components(struct server *server)
+{
+    const struct cli_args *args = server->args;
+    struct config_list *list = &server->config.components;
+    struct str *v = arena_array(&server->arena, (size_t)list->n + args->n_given, sizeof *v);
+    uint32_t n = list->n;
+    if (!v)
+        return cli_failed("%s", err_text(ERR_NO_MEMORY));
+    if (n)
+        memcpy(v, list->v, n * sizeof *v);
+    for (uint32_t i = 0; i < args->n_given; i++)
+        if (strcmp(args->given[i].option->name, "--component") == 0)
+            v[n++] = str_of(args->given[i].value);
+    *list = (struct config_list){v, n};
+    return 0;
+}
+
 static int server_init(struct server *server, const struct cli_args *args)
 {
     *server = (struct server){.args = args};
     arena_init(&server->arena, 0);
     int status = cli_config(args, &server->arena, &server->config);
+    if (status == 0)
+        status = gather_components(server);
     if (status)
         return status;
     server->store_config = (struct store_config){
@@ -202,13 +308,18 @@ static int serve(struct server *server)
         .hosts = config->allowed_hosts.v,
         .n_hosts = config->allowed_hosts.n,
         .allow_client_delete = config->allow_client_delete,
+        .heartbeat_ms = config->heartbeat_s * INT64_C(1000),
     };
     const struct net_callbacks callbacks = {
         .ctx = server,
         .worker_start = worker_start,
         .worker_standing_ms = worker_standing_ms,
         .worker_tick = worker_tick,
+        .worker_closing = worker_closing,
+        .worker_hurry = worker_hurry,
         .worker_ending = worker_ending,
+        .validate = validate,
+        .reload = worker_reload,
         .worker_stop = worker_stop,
         .keeper_start = keeper_start,
         .keeper_tick = keeper_tick,
@@ -219,6 +330,8 @@ static int serve(struct server *server)
         log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
         return CLI_FAILED;
     }
+    if (components_try(&config->components, check_components, server) < 0)
+        return CLI_FAILED;
     if (log_ring_open() < 0)
         log_warn("no memory for the ring of log lines: read_log will show none");
     int err = net_serve(&net, &callbacks);
@@ -250,16 +363,26 @@ static int run_stdio(const struct cli_args *args)
             .worker_stop = worker_stop,
         };
         server.store_config.volatile_sys = true;
-        status = net_stdio(&callbacks, server.config.body_limit_bytes) < 0 ? CLI_FAILED : CLI_DONE;
+        if (components_try(&server.config.components, check_components, &server) < 0)
+            status = CLI_FAILED;
+        else
+            status =
+                net_stdio(&callbacks, server.config.body_limit_bytes) < 0 ? CLI_FAILED : CLI_DONE;
     }
     arena_done(&server.arena);
     return status;
 }
 
+#define OPTION_COMPONENT                                                                         \
+    {                                                                                            \
+        "--component", "FILE", "a shared object with tools and resources; may be repeated", NULL \
+    }
+
 static const struct cli_option serve_options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
     CLI_OPTION_MODE,
+    OPTION_COMPONENT,
     {"--listen", "HOST:PORT", "address to serve on (default: 127.0.0.1:8750)", "listen"},
     {"--workers", "N", "worker processes (default: one per core)", "workers"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",
@@ -279,10 +402,7 @@ const struct cli_command cli_serve = {
 };
 
 static const struct cli_option stdio_options[] = {
-    CLI_OPTION_CONFIG,
-    CLI_OPTION_DATA,
-    CLI_OPTION_MODE,
-    CLI_OPTIONS_END,
+    CLI_OPTION_CONFIG, CLI_OPTION_DATA, CLI_OPTION_MODE, OPTION_COMPONENT, CLI_OPTIONS_END,
 };
 
 const struct cli_command cli_stdio = {

@@ -94,7 +94,8 @@ static int run_close(const struct cli_args *args)
     int status = open_sessions(&data, args);
     if (status == 0) {
         struct manage m = {.store = data.store, .arena = &data.arena};
-        int err = manage_close_session(&m, str_of(args->operands[0]));
+        struct str id;
+        int err = manage_close_session(&m, str_of(args->operands[0]), &id);
         if (err == 0)
             printf("closed session %s\n", args->operands[0]);
         status = err == ERR_ABSENT ? cli_failed(STR_FMT " in %s (tenon session list shows all)",

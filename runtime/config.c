@@ -41,6 +41,8 @@ static const struct key keys[] = {
     {"workers", COUNT, AT(workers), 0, WORKERS_MAX, "0", "worker processes; 0: one per core"},
     {"mode", MODE, AT(mode), 0, 0, "sync",
      "sync: acknowledged means on disk; nosync: survives a killed process, not a power cut"},
+    {"components", LIST, AT(components), 0, 0, NULL,
+     "shared objects with tools and resources of their own (tenon.h)"},
     {"allowedOrigins", LIST, AT(allowed_origins), 0, 0, NULL,
      "Origin values of browser clients, beside loopback ones; \"*\": any"},
     {"allowedHosts", LIST, AT(allowed_hosts), 0, 0, NULL,
@@ -53,6 +55,8 @@ static const struct key keys[] = {
      "a session unused for so long is gone"},
     {"mcp.session.allowClientDelete", SWITCH, AT(allow_client_delete), 0, 0, "false",
      "whether a client may end its session by DELETE"},
+    {"mcp.streams.heartbeatSeconds", COUNT, AT(heartbeat_s), 1, 3600, "15",
+     "between two comments of an open stream; who confirms none from one to the next is gone"},
     {"mcp.application.mountPath", PATH, AT(mount_path), 0, 0, "/mcp", "path of the endpoint"},
     {"mcp.application.maxTools", COUNT, AT(max_tools), 1, 10000, "200",
      "tools of a page of tools/list"},
@@ -74,7 +78,8 @@ static const struct key keys[] = {
     {"mcp.operations.deny", LIST, AT(operations_deny), 0, 0, NULL,
      "operations that may not be, even if they are allowed"},
     IDLE_PROFILE("mcp.operations"),
-    {"mcp.serverRequest.timeoutMs", COUNT, AT(idle), 1, DAY_S * 1000, NULL, NULL},
+    {"mcp.serverRequest.timeoutMs", COUNT, AT(ask_timeout_ms), 1, ASK_TIMEOUT_MAX_MS, "30000",
+     "how long a client may take to answer a request of the server"},
     {"mcp.subscriptions.coalesceMs", COUNT, AT(idle), 0, DAY_S * 1000, NULL, NULL},
 };
 #define N_KEYS (sizeof keys / sizeof *keys)

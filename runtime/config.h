@@ -30,16 +30,19 @@ struct config {
     uint32_t workers; /* 0: one per core */
     enum store_mode mode;
     struct config_list allowed_origins, allowed_hosts;
+    struct config_list components; /* their files */
     uint32_t body_limit_bytes;
     uint32_t list_page;
     uint32_t session_idle_s;
     bool allow_client_delete;
+    uint32_t heartbeat_s; /* of streams */
     const char *mount_path;
     uint32_t max_tools;
     const char *operations_path;
     uint32_t operations_tools;
     struct config_list operations_allow, operations_deny; /* v NULL: not given */
     uint32_t search_max, search_scan_rows, row_bytes;
+    uint32_t ask_timeout_ms;
     union {
         uint32_t count;
         const char *text;

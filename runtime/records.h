@@ -31,7 +31,7 @@ struct record_fault {
     char text[240];
 };
 
-/* Which JSON types (enum wire_json_type) a CSV column may hold; 0: unknown, taken as text. */
+/* Which JSON types (enum wire_json_type) a CSV column may hold; 0 or WIRE_T_ANY: taken as text. */
 typedef uint8_t (*record_types_fn)(void *ctx, struct str column);
 
 struct record_options {

@@ -71,6 +71,9 @@ struct transfer_import {
     int (*fault)(void *ctx, const struct transfer_fault *fault);
     /* A row that stays as the import wrote it: see struct store_load_rules. May be NULL. */
     void (*kept)(void *ctx, const struct store_refusal *refusal);
+    /* Every record is judged and every bad one told; the rows stay unless this returns other than
+     * 0, which is the error by which they are taken back. May be NULL. */
+    int (*ready)(void *ctx);
     void *ctx;
 
     uint64_t n_rows, n_bad, n_kept; /* what came of it */
@@ -115,13 +118,18 @@ int transfer_export(struct transfer_export *export);
 struct transfer_output {
     FILE *file;
     int dir_fd;
-    char path[1024], part[1040];
+    bool keeps_part; /* set it, and what cannot get its name at last stays under that of `part` */
+    char path[1024];
+    char part[1040]; /* its name before; "": it has none */
 };
 
-/* Opens a temporary file beside `path`, which is relative to dir_fd (AT_FDCWD: as usual). 0, or
- * ERR_IO with errno. */
+/* Opens a nameless file (or else a temporary one) beside `path`, which is relative to dir_fd
+ * (AT_FDCWD: as usual). 0, or ERR_IO with errno. */
 int transfer_output_open(struct transfer_output *o, int dir_fd, const char *path);
-/* Writes it through to the disk and gives it its name. 0, or ERR_IO with errno: it is gone. */
+/* Writes it through to the disk, so that a commit only has to rename it. 0, or ERR_IO with errno.
+ */
+int transfer_output_settle(struct transfer_output *o);
+/* Settles it and gives it its name. 0, or ERR_IO with errno: it is gone, or where `part` says. */
 int transfer_output_commit(struct transfer_output *o);
 /* Nothing is left of it. Fine after a commit and on a zeroed one. */
 void transfer_output_abort(struct transfer_output *o);

@@ -23,9 +23,10 @@ struct import {
     uint64_t n_read;    /* records of this pass */
     uint64_t n_rows;    /* good ones */
     uint64_t n_bad;
-    struct store_load *load; /* NULL in the first pass */
-    uint64_t n_loaded;       /* rows handed to the store */
-    uint64_t *lines;         /* of the rows handed to it last: row % LINES_KEPT */
+    struct store_load *load;         /* NULL in the first pass */
+    uint64_t n_loaded;               /* rows handed to the store */
+    uint64_t *lines;                 /* of the rows handed to it last: row % LINES_KEPT */
+    const struct tape_node *at_hand; /* the row that it has now */
     struct store_refusal failed;
 };
 
@@ -72,32 +73,10 @@ static int transform(struct import *im, const struct tape_node **row)
     return tape_finish(&b, row);
 }
 
-/* The types of a CSV column, from the attribute's schema: {"type": "integer"} or a list of types.
- */
 static uint8_t column_types(void *ctx, struct str column)
 {
-    static const struct {
-        const char *name;
-        uint8_t types;
-    } known[] = {
-        {"null", WIRE_T_NULL},     {"boolean", WIRE_T_BOOL},  {"integer", WIRE_T_INTEGER},
-        {"number", WIRE_T_NUMBER}, {"string", WIRE_T_STRING}, {"array", WIRE_T_ARRAY},
-        {"object", WIRE_T_OBJECT},
-    };
     const struct transfer_import *job = ctx;
-    const struct table_attribute *attribute =
-        table_find_attribute(job->table, renamed(job, column));
-    const struct tape_node *type = attribute && attribute->schema->kind == TAPE_OBJECT
-                                       ? tape_get(attribute->schema, STR("type"))
-                                       : NULL;
-    uint8_t types = 0;
-    uint32_t n = !type ? 0 : type->kind == TAPE_ARRAY ? type->n : 1;
-    const struct tape_node *name = n && type->kind == TAPE_ARRAY ? type + 1 : type;
-    for (; n--; name = tape_next(name))
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (name->kind == TAPE_STR && str_eq(tape_str(name), str_of(known[i].name)))
-                types |= known[i].types;
-    return types;
+    return json_schema_member_types(job->table->rows, renamed(job, column));
 }
 
 /* ---- Faults --------------------------------------------------------------------------------- */
@@ -217,6 +196,18 @@ static struct index_text index_of(const struct import *im, uint32_t index)
     return text;
 }
 
+/* Keys are checked before, so it is the row itself. */
+static void say_too_large(const struct tape_node *row, char text[512])
+{
+    uint32_t nodes = row->kind >= TAPE_ARRAY ? row->v.size : 1;
+    if (nodes > ROW_NODES_MAX)
+        snprintf(text, 512, "the row has %u values and names, and a row may have %u", nodes,
+                 ROW_NODES_MAX);
+    else
+        snprintf(text, 512, "the row has %llu bytes as it is stored, and a row may have %u",
+                 (unsigned long long)store_row_bytes(row), ROW_BYTES_MAX);
+}
+
 static void describe_refusal(const struct import *im, const struct store_refusal *refusal,
                              struct index_text *index, char text[512], struct transfer_fault *fault)
 {
@@ -235,7 +226,7 @@ static void describe_refusal(const struct import *im, const struct store_refusal
         snprintf(text, 512, "%s: index %s cannot hold it (%s)", index->attributes, index->name,
                  refusal->err == ERR_LIMIT ? "too long" : "not of its type");
     else
-        snprintf(text, 512, "the row or its key is too large for the database");
+        say_too_large(refusal->content ? refusal->content : im->at_hand, text);
     *fault = (struct transfer_fault){.line = im->lines[refusal->row % LINES_KEPT],
                                      .pointer = exists || refusal->index ? index->pointer : "",
                                      .keyword = !exists          ? "limit"
@@ -267,11 +258,18 @@ static void take_kept(void *ctx, const struct store_refusal *refusal)
         im->job->kept(im->job->ctx, refusal);
 }
 
+static int tell_ready(void *ctx)
+{
+    const struct transfer_import *job = ((struct import *)ctx)->job;
+    return job->ready(job->ctx);
+}
+
 /* ---- One record ----------------------------------------------------------------------------- */
 
 static int load_row(struct import *im, struct str key, const struct record *record)
 {
     im->lines[im->n_loaded++ % LINES_KEPT] = record->line;
+    im->at_hand = record->row;
     return store_load_row(im->load, key, record->row,
                           im->job->replaces ? STORE_ANY : STORE_MISSING);
 }
@@ -394,6 +392,7 @@ static int load(struct import *im)
     const struct store_load_rules rules = {.table_version = job->table->version,
                                            .refused = job->skips_bad ? take_refusal : NULL,
                                            .kept = take_kept,
+                                           .ready = job->ready ? tell_ready : NULL,
                                            .ctx = im};
     int err = store_load_begin(job->store, job->table->id, &im->load);
     if (err < 0)

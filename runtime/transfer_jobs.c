@@ -77,11 +77,26 @@ static int open_folder(const char *dir, const char *folder)
 
 /* ---- Export --------------------------------------------------------------------------------- */
 
+/* An import goes through its file twice, and its job from nothing to all once. Of rows that are
+ * taken back the job tells nothing: it stays where the load ended. */
+static uint64_t done_of(const struct transfer_progress *now)
+{
+    switch (now->phase) {
+    case TRANSFER_CHECKS:
+        return now->bytes / 2;
+    case TRANSFER_LOADS:
+        return (now->total + now->bytes) / 2;
+    default:
+        return now->rows;
+    }
+}
+
 static int tell_progress(void *ctx, const struct transfer_progress *now)
 {
     const struct file_transfer *t = ((struct running *)ctx)->t;
-    bool by_rows = now->phase == TRANSFER_WRITES;
-    return t->progress(t->progress_ctx, by_rows ? now->rows : now->bytes, now->total);
+    if (now->phase == TRANSFER_TAKES_BACK)
+        return 0;
+    return t->progress(t->progress_ctx, done_of(now), now->total);
 }
 
 static int export_to(struct running *r, int folder, enum record_format format)
@@ -142,6 +157,16 @@ static int take_fault(void *ctx, const struct transfer_fault *fault)
     return 0;
 }
 
+/* Before the rows stay: bad records that could not be kept must not be lost. */
+static int settle_rejects(void *ctx)
+{
+    struct running *r = ctx;
+    if (!r->rejects.file || transfer_output_settle(&r->rejects) == 0)
+        return 0;
+    r->io_errno = errno;
+    return ERR_IO;
+}
+
 static FILE *open_import(int folder, const char *name)
 {
     struct stat st;
@@ -168,6 +193,7 @@ static const char *why_not(int err, const struct transfer_import *job)
     } better[] = {
         {ERR_SYNTAX, "it has bad records; nothing was imported"},
         {ERR_BUSY, "another import is running"},
+        {ERR_ABSENT, "the table was dropped meanwhile"},
         {ERR_CONFLICT, "the file changed while it was read; nothing was imported"},
     };
     if (job->taking_back)
@@ -192,6 +218,7 @@ static int import_from(struct running *r, FILE *file, enum record_format format)
                                   .skips_bad = t->skips_bad,
                                   .progress = tell_progress,
                                   .fault = take_fault,
+                                  .ready = settle_rejects,
                                   .ctx = r};
     int err = transfer_import(&job);
     t->n_rows = job.n_rows;
@@ -200,6 +227,17 @@ static int import_from(struct running *r, FILE *file, enum record_format format)
     if (err && r->io_errno)
         return fail(t, err, r->rejects.path, strerror(r->io_errno));
     return err ? fail(t, err, r->name, why_not(err, &job)) : 0;
+}
+
+/* The rows are there, so what has the bad records is told, under whatever name. */
+static void name_rejects(struct running *r)
+{
+    struct file_transfer *t = r->t;
+    r->rejects.keeps_part = true;
+    if (transfer_output_commit(&r->rejects) < 0)
+        t->rejects_why = arena_printf(t->arena, "%s: %s", r->rejects.path, strerror(errno));
+    const char *name = t->rejects_why.p ? r->rejects.part : r->rejects.path;
+    t->rejects = arena_printf(t->arena, "%s", name);
 }
 
 /* The bad records of NAME are in NAME.rejects, which is no name that can be imported by mistake. */
@@ -212,8 +250,8 @@ static int import_with_rejects(struct running *r, int folder, FILE *file, enum r
     if (transfer_output_open(&r->rejects, folder, path.p) < 0)
         return fail(t, ERR_IO, path.p, strerror(errno));
     int err = import_from(r, file, format);
-    if (err == 0 && transfer_output_commit(&r->rejects) == 0)
-        t->rejects = path;
+    if (err == 0)
+        name_rejects(r);
     transfer_output_abort(&r->rejects);
     return err;
 }

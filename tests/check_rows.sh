@@ -11,7 +11,7 @@ rows() { sed -n 's/^| \([A-ZΔ]*-[0-9]*\) | \(.*\) |$/\1\t\2/p' "$page"; }
 names_it() { # names_it ID FILE
     local before='' underscored=${1//-/_}
     [[ $2 == *.md ]] && before='^##.*'
-    grep -qrE "$before(^|[^0-9A-Za-z_-])($1|$underscored)([^0-9A-Za-z-]|_|\$)" "$2"
+    grep -qrE "$before((^|[^0-9A-Za-z_-])$1|(^|[^0-9A-Za-z-])$underscored)([^0-9A-Za-z-]|_|\$)" "$2"
 }
 
 untested() {

@@ -10,6 +10,11 @@ static int run_initialize(struct call *call, const void *params, void *result)
     return mcp_on_initialize(call, params, result);
 }
 
+static int run_logging_set_level(struct call *call, const void *params, void *result)
+{
+    return mcp_on_logging_set_level(call, params, result);
+}
+
 static int run_notifications_cancelled(struct call *call, const void *params, void *result)
 {
     (void)result;
@@ -76,7 +81,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_set_level_request_params)),
         .params_size = sizeof(struct mcp_set_level_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_result)),
-        .result_size = sizeof(struct mcp_result),
+        .result_size = sizeof(struct mcp_result), .run = run_logging_set_level,
     },
     [MCP_NOTIFICATIONS_CANCELLED] = {
         .name = "notifications/cancelled", .method = MCP_NOTIFICATIONS_CANCELLED,
@@ -251,5 +256,5 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
 
 const struct mcp_dispatch mcp_2025_03_26_dispatch = {
     .rows = rows,
-    .capabilities = MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
+    .capabilities = MCP_SERVER_LOGGING | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
 };

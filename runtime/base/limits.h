@@ -102,10 +102,37 @@
 #define LOG_LINE_BYTES 1024 /* of a line of the log */
 #define LOG_RING_LINES 512  /* that read_log can go back */
 
-#define HANDLER_THREADS_MAX 256
-#define HANDLER_QUEUE_MAX   1000
-#define HANDLER_NICE        10 /* of a handler thread: the loop goes before it */
-#define WORKERS_MAX         64
+/* Streams. Frames beyond the first of these two are forgotten, oldest first; the last stays. */
+#define STREAM_FRAMES         100
+#define STREAM_BYTES          (1u << 20)
+#define STREAM_KEEP_MS        (10ll * 60 * 1000) /* after the last change of one that ended */
+#define STREAM_NUMBERS        1000               /* reserved at a time */
+#define STREAM_RELEASE_MS     1000               /* for the old reader to say that it stopped */
+#define STREAMS_LISTENING_MAX 4                  /* GET streams of a session; the next is refused */
+#define STREAMS_SESSION_MAX   100 /* kept of a session, the oldest ended ones are forgotten */
+#define STREAM_UNSENT_BYTES   (256u << 10) /* in a connection; then frames wait in the store */
+#define STREAM_HEARTBEAT_MS   15000
+#define FRAME_BYTES_MAX       (9u << 20)  /* of one message */
+#define PUSHES_WAITING_MAX    200         /* of a session without a stream; the oldest go */
+#define PUSHES_BYTES          (16u << 20) /* of them together; one always fits */
+#define MAIL_KEEP_MS          60000
+#define BUS_LOOK_MS           1000       /* between looks for what a lost wake should have told */
+#define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
+#define ASK_TIMEOUT_MS        30000      /* for a client's answer */
+#define ASK_TIMEOUT_MAX_MS    (60 * 60 * 1000)
+#define PENDING_MAX           100  /* requests to one client that wait for answers */
+#define PROGRESS_PER_S        100  /* of a call; the newest is sent */
+#define LOG_MESSAGES_PER_S    1000 /* of a call, to its client */
+#define LIVE_LOGS             100  /* log messages of a call that wait to be sent */
+#define LIVE_LOG_BYTES        (256u << 10)
+
+#define HANDLER_THREADS_MAX         320 /* 256 callbacks of components, and what must go on beside */
+#define HANDLER_QUEUE_MAX           1000
+#define COMPONENT_CALLS_MAX         256  /* on handler threads at once */
+#define COMPONENT_CALLS_WAITING_MAX 1000 /* for that */
+#define COMPONENT_TOOL_NAME_BYTES   128
+#define HANDLER_NICE                10 /* of a handler thread: the loop goes before it */
+#define WORKERS_MAX                 64
 
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
@@ -123,5 +150,6 @@
 #define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
 #define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */
 #define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
+#define STOP_HURRY_MS         1000 /* of it, at most half: for calls that are cancelled to answer */
 
 #endif

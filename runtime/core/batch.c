@@ -174,7 +174,7 @@ static void member_answered(struct call *member)
     bool has_answer = member->out.body.n > 0;
     if (has_answer)
         append(batch, member);
-    else if (member->message.kind == RPC_REQUEST)
+    else if (member->message.kind == RPC_REQUEST && !call_is_cancelled(member))
         batch->out.body.failed = true; /* no memory for its answer */
     call_free(member);
     one_less(batch);

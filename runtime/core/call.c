@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/catalog.h"
+#include "core/core_state.h"
 #include "core/dispatch.h"
 #include "generated/methods.h"
 #include "wire/json_write.h"
@@ -73,16 +74,95 @@ struct str call_errors_data(struct call *call, const char *prefix,
 
 /* ---- Answering ------------------------------------------------------------------------------ */
 
+/* Whatever its handler said: who cancelled it has forgotten it, and of a session that is gone
+ * nobody is left. */
+static bool ends_silently(const struct call *call)
+{
+    int why = call_is_cancelled(call);
+    return why == ERR_CANCELLED || why == ERR_SESSION_GONE;
+}
+
+/* What the transport gets last. */
+static void finish(struct call *call)
+{
+    call->is_answered = true;
+    if (!call->is_renewing)
+        call->finish(call);
+}
+
+void call_leave_stream(struct call *call)
+{
+    finish(call);
+}
+
+/* The answer is the last message of a stream. */
+static void end_stream(struct call *call)
+{
+    struct stream *stream = call->stream;
+    call->stream = NULL;
+    stream_end(stream, call->out.body.n ? buf_str(&call->out.body) : STR_NONE);
+}
+
 /* Without memory for the body there is still a status. */
 void call_leave(struct call *call)
 {
+    bool silent = ends_silently(call);
+    bool was_running = running_remove(&call->core->running, call);
+    if (call->core->pendings.n) /* nobody waits for them any more */
+        pending_end_call(call->core, call, silent ? ERR_CANCELLED : ERR_CLOSED);
+    if (was_running && silent) {
+        call_end(call); /* comes back here */
+        return;
+    }
+    if (call->live && !silent)
+        live_flush(call->live);
+    if (!silent)
+        log_messages_end(call);
     if (call->out.body.failed) {
         buf_done(&call->out.body);
         call->out.http_status = err_http_status(ERR_NO_MEMORY);
     }
-    call->is_answered = true;
-    if (!call->is_renewing)
-        call->finish(call);
+    if (call->stream)
+        end_stream(call);
+    finish(call);
+}
+
+/* The stream of the call; with the first message it becomes the answer. */
+static int open_stream(struct call *call)
+{
+    if (call->batch || !call->session || !call->open_sink || !call->in.accepts_sse ||
+        call_is_orphaned(call))
+        return ERR_NO_STREAM;
+    struct sink *sink = call->open_sink(call);
+    if (!sink)
+        return ERR_NO_STREAM;
+    int err = stream_open(call, sink, &call->stream);
+    if (err < 0)
+        sink_end(sink);
+    return err;
+}
+
+int call_send(struct call *call, struct str message)
+{
+    int err = call->stream ? 0 : open_stream(call);
+    if (err == 0)
+        stream_send(call->stream, message);
+    return err;
+}
+
+/* A stream that ends says that there is nothing to come; where none was begun, an empty one does.
+ */
+void call_end(struct call *call)
+{
+    buf_clear(&call->out.body);
+    struct sink *sink = NULL;
+    if (!call->stream && !call->batch && !call->in.stdio && call->open_sink &&
+        call->in.accepts_sse && !call_is_orphaned(call))
+        sink = call->open_sink(call);
+    if (sink)
+        sink_end(sink);
+    call->out.http_status = sink ? 200 : 202;
+    call_leave(call);
 }
 
 void call_accept(struct call *call, int http_status)
@@ -98,7 +178,7 @@ static bool is_ours(int err)
 {
     return err_rpc_code(err) == err_rpc_code(ERR_INTERNAL) && err != ERR_BUSY &&
            err != ERR_SESSIONS && err != ERR_READERS && err != ERR_TIMED_OUT &&
-           err != ERR_NO_MEMORY && err != ERR_OUTPUT;
+           err != ERR_NO_MEMORY && err != ERR_OUTPUT && err != ERR_CLOSED;
 }
 
 void call_fail(struct call *call, int err, struct str message, struct str data_json)

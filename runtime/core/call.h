@@ -2,6 +2,8 @@
  *
  * A transport (net/http, net/stdio) makes a call with call_new, fills the inbound part, and hands
  * it to core_handle. Core answers exactly once by `finish`, at once or later, always on the loop.
+ * A call that says more than its answer (progress, log messages, questions) does so by call_send;
+ * then all of it goes out as a stream (core/stream.h), the answer last.
  * If the client went away meanwhile the transport sets `orphaned`; the work goes on (a dropped
  * connection is not a cancellation, MCP 2025-06-18 Transports) and `finish` is still called. Only a
  * long search stops: it changes nothing, and nobody could fetch what it finds.
@@ -16,7 +18,10 @@
 
 struct catalog;
 struct core;
+struct live;
 struct session;
+struct sink;
+struct stream;
 struct mcp_method_row;
 
 enum call_verb { CALL_POST, CALL_GET, CALL_DELETE };
@@ -31,6 +36,7 @@ struct call_inbound {
     struct str body;       /* in the arena, JSON_PADDING_BYTES zeros behind it */
     struct str session_id; /* Mcp-Session-Id as sent; STR_NONE: no such header */
     struct str version;    /* MCP-Protocol-Version as sent; STR_NONE: no such header */
+    struct str last_event; /* Last-Event-ID as sent (GET); STR_NONE: no such header */
     struct str user;       /* authenticated user; "" for nobody */
 };
 
@@ -46,9 +52,14 @@ struct call {
     struct call_answer out;
     struct rpc_message message;
     void (*finish)(struct call *call); /* set by the transport; on the loop, exactly once */
-    void *transport;                   /* the transport's own */
-    struct session *session;           /* set by core once known */
-    const struct mcp_method_row *row;  /* of a request being handled */
+    /* Turns the answer into a stream: its head goes out at once, and from then on the connection is
+     * the sink's. `finish` is called all the same, later, and then only frees. NULL: it cannot (no
+     * memory, the client is gone). Set by the transport; NULL: it has no streams. Once, on the
+     * loop, before the answer. */
+    struct sink *(*open_sink)(struct call *call);
+    void *transport;                  /* the transport's own */
+    struct session *session;          /* set by core once known */
+    const struct mcp_method_row *row; /* of a request being handled */
     struct core *core;
     struct catalog *catalog; /* the snapshot that this call works by, or NULL */
     /* of the tool that is called: what its result must fit, and its name */
@@ -56,8 +67,17 @@ struct call {
     struct str tool;
     struct call *batch; /* the batch this one is a member of, or NULL */
     struct call *next;
-    uint32_t n_waiting;            /* of a batch: members without an answer */
-    _Atomic bool orphaned;         /* read by handler threads too */
+    uint32_t n_waiting;    /* of a batch: members without an answer */
+    struct stream *stream; /* once a message went out before the answer */
+    struct live *live;     /* of a call whose handler may talk to the client; NULL: it does not */
+    struct {
+        int64_t since_ms;
+        uint32_t n, n_dropped;
+    } logged;                        /* core/log_messages.h: in this second; told of later */
+    _Atomic int cancelled;           /* core/running.h: why it should end, or 0 */
+    void (*wake)(struct call *call); /* wakes the handler, which waits; loop; NULL: it does not */
+    struct call *running_next, **running_at; /* core/running.h */
+    _Atomic bool orphaned;                   /* read by handler threads too */
     bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
     /* what call_explain said about the error to come */
     struct str explanation, explanation_data;
@@ -86,6 +106,13 @@ int call_write(struct call *call, const void *result);
 /* Answers with a JSON-RPC error: code and text from `err` unless message says better; data_json
  * raw or STR_NONE. */
 void call_fail(struct call *call, int err, struct str message, struct str data_json);
+
+/* Sends a message (one JSON object; copied) to the client before the answer, on the call's own
+ * stream, which begins with the first. 0, ERR_NO_STREAM (the client does not accept one, or the
+ * call is a member of a batch), ERR_NO_MEMORY. On the loop. */
+int call_send(struct call *call, struct str message);
+/* The answer that is none: of a call that was cancelled. On the loop, instead of call_done. */
+void call_end(struct call *call);
 
 /* For a handler that returns an error: what to say beyond err_text. Returns `err`. */
 int call_explain(struct call *call, int err, struct str message, struct str data_json);

@@ -7,7 +7,7 @@
 /* The operations have no tables to be subscribed to, no prompts. */
 static const uint32_t allowed[2] = {
     [PROFILE_APPLICATION] = UINT32_MAX,
-    [PROFILE_OPERATIONS] = MCP_SERVER_TOOLS | MCP_SERVER_RESOURCES,
+    [PROFILE_OPERATIONS] = MCP_SERVER_TOOLS | MCP_SERVER_RESOURCES | MCP_SERVER_LOGGING,
 };
 
 bool capability_is_offered(enum call_profile profile, uint32_t gates)
@@ -18,11 +18,15 @@ bool capability_is_offered(enum call_profile profile, uint32_t gates)
 
 void capability_fill(enum call_profile profile, struct mcp_server_capabilities *ret)
 {
-    static struct mcp_server_capabilities_tools tools;
-    static struct mcp_server_capabilities_resources resources;
+    static struct mcp_server_capabilities_tools tools[2];
+    static struct mcp_server_capabilities_resources resources[2];
+    MCP_SET(&tools[PROFILE_APPLICATION], list_changed, true);
+    MCP_SET(&resources[PROFILE_APPLICATION], list_changed, true);
     *ret = (struct mcp_server_capabilities){.has = 0};
+    if (capability_is_offered(profile, MCP_SERVER_LOGGING))
+        MCP_SET(ret, logging, STR("{}"));
     if (capability_is_offered(profile, MCP_SERVER_TOOLS))
-        MCP_SET(ret, tools, &tools);
+        MCP_SET(ret, tools, &tools[profile]);
     if (capability_is_offered(profile, MCP_SERVER_RESOURCES))
-        MCP_SET(ret, resources, &resources);
+        MCP_SET(ret, resources, &resources[profile]);
 }

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/component.h"
 #include "core/core_state.h"
 #include "core/table_indexes.h"
 #include "wire/key_set.h"
@@ -63,20 +64,41 @@ static int read_table(void *ctx, const struct store_table *stored)
 
 /* ---- Naming the tools ----------------------------------------------------------------------- */
 
-/* The table's own name; if an older table has it, database_table; then with the table's number. */
-static int name_tools(struct arena *arena, struct key_set *taken, struct table *t)
+struct naming {
+    struct arena *arena;
+    const struct tenon *components;
+    struct key_set taken;
+};
+
+/* 1: added; 0: a table or the tool of a component has it; ERR_NO_MEMORY. */
+static int take_name(struct naming *n, struct str name)
 {
+    for (enum table_verb verb = 0; n->components && verb < VERB_N; verb++) {
+        struct str tool = verb_tool_name(verb, name, n->arena);
+        if (!tool.p)
+            return ERR_NO_MEMORY;
+        if (component_find_tool(n->components, tool))
+            return 0;
+    }
+    return key_set_add(&n->taken, name);
+}
+
+/* The table's own name; if an older table or a component has it, database_table; then with the
+ * table's number. */
+static int name_tools(struct naming *n, struct table *t)
+{
+    struct arena *arena = n->arena;
     struct str name = t->name;
-    int added = key_set_add(taken, name);
+    int added = take_name(n, name);
     if (added == 0) {
         name = arena_printf(arena, STR_FMT "_" STR_FMT, STR_ARG(t->database), STR_ARG(t->name));
         if (name.p && name.n > TOOL_NAME_BYTES_MAX)
             name = arena_printf(arena, STR_FMT "_%u", STR_ARG(t->name), t->id);
-        added = name.p ? key_set_add(taken, name) : ERR_NO_MEMORY;
+        added = name.p ? take_name(n, name) : ERR_NO_MEMORY;
     }
     while (added == 0) {
         name = arena_printf(arena, STR_FMT "_%u", STR_ARG(name), t->id);
-        added = name.p ? key_set_add(taken, name) : ERR_NO_MEMORY;
+        added = name.p ? take_name(n, name) : ERR_NO_MEMORY;
     }
     t->tool_name = name;
     return added < 0 ? added : 0;
@@ -89,9 +111,9 @@ static int compare_id(const void *a, const void *b)
 }
 
 /* Oldest first, so that a new table never renames the tools of an older one. */
-static int name_all(struct catalog *c)
+static int name_all(struct catalog *c, const struct tenon *components)
 {
-    struct key_set taken;
+    struct naming naming = {.arena = &c->arena, .components = components};
     int err = 0;
     if (!c->n_tables)
         return 0;
@@ -101,10 +123,10 @@ static int name_all(struct catalog *c)
     for (uint32_t i = 0; i < c->n_tables; i++)
         by_id[i] = &c->tables[i];
     qsort(by_id, c->n_tables, sizeof *by_id, compare_id);
-    key_set_init(&taken);
+    key_set_init(&naming.taken);
     for (uint32_t i = 0; i < c->n_tables && !err; i++)
-        err = name_tools(&c->arena, &taken, by_id[i]);
-    key_set_done(&taken);
+        err = name_tools(&naming, by_id[i]);
+    key_set_done(&naming.taken);
     return err;
 }
 
@@ -130,7 +152,7 @@ static int make(struct core *core, struct store_view *view, uint64_t version, st
     arena_init(&c->arena, CATALOG_BYTES_MAX);
     int err = store_scan_tables(view, read_table, &reading);
     if (err == 0)
-        err = name_all(c);
+        err = name_all(c, core->config.components);
     if (err == 0)
         err = catalog_make_entries(c, &limits, &core->config);
     if (err < 0) {
@@ -158,6 +180,11 @@ static int refresh(struct core *core)
         core->catalog = fresh;
     }
     return err;
+}
+
+const struct catalog *catalog_now(struct core *core)
+{
+    return refresh(core) < 0 ? NULL : core->catalog;
 }
 
 int catalog_use(struct call *call)

@@ -55,6 +55,9 @@ struct catalog {
 
 /* Sets call->catalog to the current snapshot. 0, ERR_NO_MEMORY, or what the store says. */
 int catalog_use(struct call *call);
+/* The newest snapshot, for a look without a call; it is gone at the next use. NULL: what the store
+ * says keeps it away. */
+const struct catalog *catalog_now(struct core *core);
 /* The same for a call that has an older one: what it holds of that is gone after success. */
 int catalog_renew(struct call *call);
 void catalog_unref(struct catalog *catalog); /* NULL is fine */

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/catalog.h"
+#include "core/component.h"
 #include "core/resource_uri.h"
 #include "generated/edges.h"
 #include "generated/methods.h"
@@ -173,17 +174,36 @@ static int compare_tools(const void *a, const void *b)
                        ((const struct catalog_tool *)b)->name);
 }
 
+static int add_component_tools(struct making *m)
+{
+    const struct tenon *tenon = m->config->components;
+    struct catalog *c = m->catalog;
+    int err = 0;
+    for (uint32_t i = 0; tenon && err == 0 && i < tenon->n_tools; i++) {
+        struct mcp_tool tool = {0};
+        struct mcp_tool_annotations annotations = {0};
+        component_fill_tool(&tenon->tools[i], &tool, &annotations);
+        err = add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], tool.name,
+                        MCP_DEFINITION_TOOL, &tool);
+    }
+    return err;
+}
+
 static int make_tools(struct making *m)
 {
     struct catalog *c = m->catalog;
+    const struct tenon *tenon = m->config->components;
     size_t n = (size_t)c->n_tables * VERB_N;
-    int err = reserve(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], n);
+    int err =
+        reserve(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], n + (tenon ? tenon->n_tools : 0));
     c->tools = arena_array(&c->arena, n + 1, sizeof *c->tools);
     if (!c->tools)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; err == 0 && i < c->n_tables; i++)
         for (enum table_verb verb = 0; err == 0 && verb < VERB_N; verb++)
             err = add_tool(m, &c->tables[i], verb);
+    if (err == 0)
+        err = add_component_tools(m);
     if (err == 0) {
         sort(&c->lists[PROFILE_APPLICATION][CATALOG_TOOLS]);
         qsort(c->tools, c->n_tools, sizeof *c->tools, compare_tools);
@@ -331,12 +351,28 @@ static int add_schema(struct making *m, const struct table *t)
     return add_resource(m, PROFILE_APPLICATION, &r);
 }
 
+static int add_component_resources(struct making *m)
+{
+    const struct tenon *tenon = m->config->components;
+    struct catalog *c = m->catalog;
+    int err = 0;
+    for (uint32_t i = 0; tenon && err == 0 && i < tenon->n_resources; i++) {
+        struct mcp_resource r = {0};
+        component_fill_resource(&tenon->resources[i], &r);
+        err = add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES], r.uri,
+                        MCP_DEFINITION_RESOURCE, &r);
+    }
+    return err;
+}
+
 static int make_resources(struct making *m)
 {
     struct catalog *c = m->catalog;
+    const struct tenon *tenon = m->config->components;
     struct catalog_list *application = &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES];
     struct catalog_list *operations = &c->lists[PROFILE_OPERATIONS][CATALOG_RESOURCES];
-    int err = reserve(c, application, 2 * (size_t)c->n_tables + 2);
+    int err =
+        reserve(c, application, 2 * (size_t)c->n_tables + 2 + (tenon ? tenon->n_resources : 0));
     if (err == 0)
         err = reserve(c, operations, 3);
     if (err == 0)
@@ -354,6 +390,8 @@ static int make_resources(struct making *m)
         if (err == 0)
             err = add_schema(m, &c->tables[i]);
     }
+    if (err == 0)
+        err = add_component_resources(m);
     sort(application);
     sort(operations);
     return err;
@@ -372,11 +410,24 @@ static const struct {
 };
 #define N_TEMPLATES (sizeof templates / sizeof *templates)
 
+static int add_component_templates(struct making *m, struct catalog_list *list)
+{
+    const struct tenon *tenon = m->config->components;
+    int err = 0;
+    for (uint32_t i = 0; tenon && err == 0 && i < tenon->n_templates; i++) {
+        struct mcp_resource_template t = {0};
+        component_fill_template(&tenon->templates[i], &t);
+        err = add_entry(m->catalog, list, t.uri_template, MCP_DEFINITION_RESOURCE_TEMPLATE, &t);
+    }
+    return err;
+}
+
 static int make_templates(struct making *m)
 {
     struct catalog *c = m->catalog;
+    const struct tenon *tenon = m->config->components;
     struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_TEMPLATES];
-    int err = reserve(c, list, N_TEMPLATES);
+    int err = reserve(c, list, N_TEMPLATES + (tenon ? tenon->n_templates : 0));
     for (size_t i = 0; err == 0 && i < N_TEMPLATES; i++) {
         struct mcp_resource_template t = {0};
         MCP_SET(&t, uri_template, templates[i].uri_template);
@@ -386,6 +437,8 @@ static int make_templates(struct making *m)
         MCP_SET(&t, mime_type, STR("application/json"));
         err = add_entry(c, list, t.uri_template, MCP_DEFINITION_RESOURCE_TEMPLATE, &t);
     }
+    if (err == 0)
+        err = add_component_templates(m, list);
     sort(list);
     return err;
 }

@@ -7,8 +7,10 @@
 #include "core/loop.h"
 #include "core/store.h"
 
+struct bus;
 struct core;
 struct core_transfer;
+struct tenon;
 
 /* Names in which * stands for any characters. */
 struct name_globs {
@@ -32,11 +34,30 @@ struct core_config {
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
     const struct core_transfer *transfer;                /* core/file_transfer.h; NULL: no files */
+    struct bus *bus;          /* to the other workers; NULL: there are none */
+    struct tenon *components; /* core/component.h; NULL: none. Not the core's own */
+    int64_t ask_timeout_ms;   /* for a client's answer; 0: ASK_TIMEOUT_MS */
+    uint32_t stream_frames;   /* kept of a stream; 0: STREAM_FRAMES */
 };
+
+/* Takes what may change while a server runs: times of sessions and questions, sizes of list pages.
+ * The rest stays. A core reads them on its loop only. */
+void core_config_renew(struct core_config *config, const struct core_config *from);
 
 /* The store and the loop must outlive the core. */
 int core_new(const struct core_config *config, struct store *store, struct loop *loop,
              struct core **ret);
+/* The stdio transport tells where messages go that belong to no call (core/sink.h): before the
+ * first call, and NULL when stdout is gone or the transport ends. The sink stays the transport's:
+ * core sends only, neither `end`s it nor sets anything in it. */
+void core_push_to(struct core *core, struct sink *sink);
+void core_reload(struct core *core, const struct core_config *config); /* by core_config_renew */
+/* Time-outs, wakes of other workers that were lost. Every 50 ms or so; cheap. */
+void core_tick(struct core *core);
+/* An orderly stop, in its order. No more requests come: streams that only listen end. */
+void core_close(struct core *core);
+/* The time of calls in flight is nearly over: they are cancelled. */
+void core_hurry(struct core *core);
 /* What runs for long ends soon. Before the loop is drained. */
 void core_stop(struct core *core);
 /* With no call in flight: drain the loop first, which also ends what waits for its turn. */

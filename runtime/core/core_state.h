@@ -4,9 +4,15 @@
 
 #include "core/core.h"
 #include "core/jobs.h"
+#include "core/live.h"
+#include "core/log_messages.h"
+#include "core/push.h"
+#include "core/running.h"
+#include "core/stream.h"
 #include "core/resource_uri.h"
 #include "core/scans.h"
 #include "core/session.h"
+#include "generated/methods.h"
 #include "wire/cursor.h"
 
 struct catalog;
@@ -16,6 +22,13 @@ struct batches {
     struct loop_post post; /* first, so that a turn finds its way back */
     struct batch *first, **last;
     bool posted;
+};
+
+/* What list_changed.c has worked out of a catalog: of its tools, of its resources; 0: not yet. */
+struct list_hashes {
+    bool is_used;
+    uint64_t version;
+    uint64_t v[2][MCP_REVISIONS][2];
 };
 
 struct core {
@@ -29,6 +42,15 @@ struct core {
     struct scans scans;
     struct jobs jobs;
     struct batches batches;
+    struct bus *own_bus; /* if the config has none; NULL */
+    struct mail mail;
+    struct running running;
+    int64_t look_at_ms; /* next look for what others left, without a wake */
+    struct pendings pendings;
+    struct streams *streams;
+    struct list_hashes list_hashes;
+    struct sink *push_sink; /* of stdio, or NULL: core.h */
+    struct live *late;      /* with progress that was too fast: core/live.c */
 
     struct session *stdio_session; /* in the arena */
 };

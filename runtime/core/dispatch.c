@@ -94,10 +94,19 @@ static int parse_params(struct call *call, void **ret)
     return err;
 }
 
+static bool is_cancellable(const struct call *call)
+{
+    return call->row->flags & MCP_CANCELLABLE && call->session;
+}
+
+/* When the handler says that the answer comes later it may have come already, and the call be gone;
+ * so what can be cancelled is made known before. */
 static void run(struct call *call)
 {
     void *params, *result = NULL;
     int err = parse_params(call, &params);
+    if (err == 0 && is_cancellable(call))
+        running_add(&call->core->running, call);
     if (err == 0) {
         result = arena_zalloc(&call->arena, call->row->result_size);
         err = result ? call->row->run(call, params, result) : ERR_NO_MEMORY;
@@ -161,8 +170,8 @@ void dispatch_message(struct core *core, struct call *call, int read_err,
     case RPC_NOTIFICATION:
         handle_notification(call, read_err);
         break;
-    default: /* an answer to a request of ours: none is waiting */
-        call_accept(call, 202);
+    default:
+        pending_answered(core, call);
     }
 }
 
@@ -229,14 +238,18 @@ static void handle_post(struct core *core, struct call *call)
         dispatch_fail(call, err);
 }
 
+static void all_told(void *ctx, int err)
+{
+    (void)err; /* it is over; those who were not told see it within a second */
+    call_accept(ctx, 204);
+}
+
 static void session_ended(struct call *call, int err)
 {
-    if (err < 0) {
+    if (err < 0)
         dispatch_fail(call, err);
-        return;
-    }
-    scans_stop_session(&call->core->scans, call->session->record.id);
-    call_accept(call, 204);
+    else
+        session_over(call->core, call->session->record.id, all_told, call);
 }
 
 static void handle_delete(struct core *core, struct call *call)
@@ -246,6 +259,15 @@ static void handle_delete(struct core *core, struct call *call)
         err = dispatch_enter_session(core, call);
     if (err == 0)
         err = session_end(core, call, session_ended);
+    if (err < 0)
+        dispatch_fail(call, err);
+}
+
+static void handle_get(struct core *core, struct call *call)
+{
+    int err = dispatch_enter_session(core, call);
+    if (err == 0)
+        err = streams_listen(core->streams, call);
     if (err < 0)
         dispatch_fail(call, err);
 }
@@ -260,5 +282,5 @@ void core_handle(struct core *core, struct call *call)
     else if (call->in.verb == CALL_DELETE)
         handle_delete(core, call);
     else
-        dispatch_fail(call, ERR_HTTP_METHOD); /* no stream to listen to yet */
+        handle_get(core, call);
 }

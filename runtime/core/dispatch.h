@@ -23,6 +23,8 @@ void batches_init(struct batches *batches);
 
 /* Sends what call->out holds. */
 void call_leave(struct call *call);
+/* The transport has given its connection to a stream, and only frees. */
+void call_leave_stream(struct call *call);
 /* After call_open_result or call_write: closes the answer and sends it. */
 void call_finish_written(struct call *call);
 

@@ -23,9 +23,10 @@ struct file_transfer {
     struct arena *arena; /* of what follows */
 
     uint64_t n_rows, n_bad, n_kept;
-    struct str rejects; /* name of the file in DIR/imports that has the bad records; STR_NONE */
-    struct str why;     /* what went wrong, as a sentence without a full stop */
-    struct buf faults;  /* the first bad records, one JSON object each with a comma between */
+    struct str rejects;     /* name of the file in DIR/imports that has the bad records; STR_NONE */
+    struct str rejects_why; /* why it has not the name it should have; STR_NONE */
+    struct str why;         /* what went wrong, as a sentence without a full stop */
+    struct buf faults;      /* the first bad records, one JSON object each with a comma between */
 };
 
 /* On a handler thread. 0, or an error with `why`. */

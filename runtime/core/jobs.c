@@ -73,15 +73,16 @@ static int make_record(struct job *job, const char *kind)
     return err || job->wish.id.p ? err : ERR_NO_MEMORY;
 }
 
-static int job_new(struct core *core, const char *kind, const struct tape_node *args,
+static int job_new(struct call *call, const char *kind, const struct tape_node *args,
                    struct job **ret)
 {
     struct job *job = calloc(1, sizeof *job);
     if (!job)
         return ERR_NO_MEMORY;
-    job->core = core;
+    job->core = call->core;
     arena_init(&job->arena, 0);
-    int err = copy_args(job, args);
+    job->session = arena_str(&job->arena, call->session->record.id);
+    int err = job->session.p ? copy_args(job, args) : ERR_NO_MEMORY;
     if (err == 0)
         err = make_record(job, kind);
     if (err < 0)
@@ -204,6 +205,22 @@ static struct job *job_of(struct store_write *write)
 
 /* ---- On the loop ---------------------------------------------------------------------------- */
 
+/* The session that began it hears how it ended, if it listens and wants to. */
+static void tell_session(const struct job *job)
+{
+    static const enum mcp_logging_level levels[JOB_STATES] = {
+        [JOB_DONE] = MCP_LOGGING_LEVEL_INFO,
+        [JOB_FAILED] = MCP_LOGGING_LEVEL_ERROR,
+        [JOB_CANCELLED] = MCP_LOGGING_LEVEL_NOTICE,
+    };
+    struct buf text = {0};
+    job_record_show(&job->record, &text);
+    if (!text.failed)
+        log_message_session(job->core, job->session, levels[job->record.state], STR("jobs"),
+                            buf_str(&text));
+    buf_done(&text);
+}
+
 static void forget(struct jobs *jobs, const struct job *job)
 {
     uint32_t i = 0;
@@ -217,6 +234,7 @@ static void ended(struct loop_work *work)
     struct job *job = (struct job *)work;
     struct jobs *jobs = &job->core->jobs;
     forget(jobs, job);
+    tell_session(job);
     job_free(job);
     begin_waiting(jobs);
 }
@@ -242,6 +260,7 @@ static struct job *take_first(struct jobs *jobs)
 static void given_up(struct store_write *write, int err)
 {
     struct job *job = job_of(write);
+    tell_session(job);
     if (err < 0)
         log_error("that job " STR_FMT " did not begin could not be written: %s",
                   STR_ARG(job->record.id), err_text(err));
@@ -299,10 +318,15 @@ static void recorded(struct store_write *write, int err)
 {
     struct job *job = job_of(write);
     struct jobs *jobs = &job->core->jobs;
+    int unwanted = call_is_cancelled(job->call); /* before its client learnt of the job */
     jobs->n_starting--;
     answer(job, err);
     if (err < 0) {
         job_free(job);
+        return;
+    }
+    if (unwanted) {
+        give_up(job, JOB_CANCELLED, ERR_CANCELLED);
         return;
     }
     append(jobs, job);
@@ -319,7 +343,7 @@ int job_start(struct call *call, const char *kind, const struct tape_node *args,
         tool_fail(call, STR("Too many jobs wait already. Try again when some are done."));
         return CALL_LATER;
     }
-    int err = job_new(call->core, kind, args, &job);
+    int err = job_new(call, kind, args, &job);
     if (err == 0 && (err = prepare_write(job, STORE_MISSING)) < 0)
         job_free(job);
     if (err < 0)

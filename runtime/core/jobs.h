@@ -28,7 +28,8 @@ struct job {
     struct buf details; /* of what fails: one JSON object, or nothing */
     /* its own */
     struct job_record record;
-    struct call *call; /* until the answer */
+    struct call *call;  /* until the answer */
+    struct str session; /* that began it; is told how it ends */
     struct store_write write;
     struct store_op ops[2];
     struct store_job stored, wish;

@@ -180,12 +180,24 @@ static int note_broken(struct altering *a, struct str key, const struct schema_f
     return broken->v[broken->n - 1].key.p ? 0 : ERR_NO_MEMORY;
 }
 
+/* In the schema of stored rows that attribute has no place; its fault would be about that. */
+static void mend_fault(const struct table *table, struct schema_fault *fault)
+{
+    const struct table_attribute *version = table->by_role[ROLE_VERSION];
+    if (version && fault->pointer[0] == '/' && str_eq(str_of(fault->pointer + 1), version->name))
+        schema_fault_set(fault, "role",
+                         "nothing: the server sets the version, so rows may not hold it");
+}
+
 /* 0, also if it does not fit: then it is noted. */
 static int look_at(struct altering *a, const struct store_row *row)
 {
     struct schema_faults faults = {0};
     int err = table_check_row(&a->table, row->row, &faults);
-    return err == ERR_PARAMS || err == ERR_LIMIT ? note_broken(a, row->key, &faults.v[0]) : err;
+    if (err != ERR_PARAMS && err != ERR_LIMIT)
+        return err;
+    mend_fault(&a->table, &faults.v[0]);
+    return note_broken(a, row->key, &faults.v[0]);
 }
 
 static int fail_by_broken(struct altering *a)

@@ -63,7 +63,7 @@ static int match(void *ctx, const char *handle, const struct store_session *sess
     return s->id.p ? 1 : ERR_NO_MEMORY;
 }
 
-int manage_close_session(struct manage *m, struct str handle)
+int manage_close_session(struct manage *m, struct str handle, struct str *ret)
 {
     struct search s = {.arena = m->arena, .handle = handle};
     int err = manage_list_sessions(m, match, &s);
@@ -79,5 +79,7 @@ int manage_close_session(struct manage *m, struct str handle)
                            handle.n < 2 * SESSION_HANDLE_BYTES ? (int)handle.n
                                                                : 2 * SESSION_HANDLE_BYTES,
                            handle.p);
+    if (err == 0)
+        *ret = s.id;
     return err;
 }

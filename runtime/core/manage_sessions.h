@@ -17,8 +17,9 @@ typedef int (*manage_session_fn)(void *ctx, const char *handle,
 /* Those that have not expired, the oldest first. 0, or what `fn` stopped it with. The store must
  * have SYS open really (not volatile_sys, not read_only). */
 int manage_list_sessions(struct manage *m, manage_session_fn fn, void *ctx);
-/* Ends it, as its client could. ERR_ABSENT: there is none of this handle (any more). */
-int manage_close_session(struct manage *m, struct str handle);
+/* Ends it, as its client could; *ret is its id. ERR_ABSENT: there is none of this handle (any
+ * more). What of it still runs in a server ends when the server notices (core/running.h). */
+int manage_close_session(struct manage *m, struct str handle, struct str *ret);
 
 /* 16 hex digits and a NUL. 0, or ERR_NO_MEMORY. */
 int session_handle(struct str id, char ret[SESSION_HANDLE_BYTES + 1]);

@@ -5,6 +5,7 @@
 #include "core/capability.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
+#include "core/list_changed.h"
 #include "core/revision.h"
 #include "generated/methods.h"
 #include "wire/tape.h"
@@ -87,6 +88,9 @@ int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_par
     if (err == 0)
         err = session_new(call->core, call, version, info, capabilities, &call->session);
     if (err == 0)
+        list_changed_look(call->core, call->in.profile, call->session->revision,
+                          call->session->record.seen);
+    if (err == 0)
         err = session_save_new(call->core, call, answer_initialize);
     return err < 0 ? err : CALL_LATER;
 }
@@ -109,13 +113,21 @@ int mcp_on_notifications_initialized(struct call *call,
     return err < 0 ? err : CALL_LATER;
 }
 
-/* Accepted and ignored, as an unknown id has to be. What may run for long, a search, is not stopped
- * by it yet: it ends by itself when its page is full or SCAN_MS_MAX is over. */
+static void cancel_told(void *ctx, int err)
+{
+    (void)err; /* the client hears of nothing; mail.c has logged it */
+    call_accept(ctx, 202);
+}
+
+/* One without an id names nothing (2025-11-25 allows that, for tasks). */
 int mcp_on_notifications_cancelled(struct call *call,
                                    const struct mcp_cancelled_notification_params *params)
 {
-    (void)call, (void)params;
-    return 0;
+    if (!params->has_request_id)
+        return 0;
+    running_cancel(call->core, call->session->record.id, params->request_id,
+                   params->has_reason ? params->reason : STR_NONE, cancel_told, call);
+    return CALL_LATER;
 }
 
 int mcp_on_ping(struct call *call, const struct mcp_request_params *params, struct mcp_result *ret)

@@ -6,6 +6,7 @@
  *   tenon://schema/{database}/{table}    how a table's rows look
  *   db://{database}/{table}              the first page of a table's rows
  *   db://{database}/{table}/{id}         one row
+ *   any other                            what components have
  *
  * A URI is checked as a URI, then matched by the same templates that clients are shown. What it
  * captures is looked up by exact name or key; nothing is ever walked as a path.
@@ -13,6 +14,7 @@
 #include "base/err.h"
 #include "base/version.h"
 #include "core/capability.h"
+#include "core/component.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
 #include "core/lists.h"
@@ -138,7 +140,7 @@ static void run_openapi(struct loop_work *work)
 {
     struct reading *r = reading_of(work);
     struct buf text = {0};
-    r->err = openapi_write(r->call->catalog, 0, &text);
+    r->err = openapi_write(r->call->catalog, 0, &r->call->cancelled, &text);
     if (r->err == 0)
         r->err = write_contents(r, buf_str(&text));
     buf_done(&text);
@@ -284,6 +286,15 @@ static int find_table(struct reading *r)
     return r->table ? 0 : ERR_ABSENT;
 }
 
+static int read_component(struct call *call, struct str uri)
+{
+    const struct component_resource *resource;
+    const struct template_value *values = NULL;
+    int err = component_find_resource(call->core->config.components, uri, &call->arena, &resource,
+                                      &values);
+    return err < 0 ? err : component_read_resource(call, resource, uri, values);
+}
+
 int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,
                           struct mcp_read_resource_result *result)
 {
@@ -293,6 +304,11 @@ int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_requ
         return ERR_NO_MEMORY;
     r->call = call;
     r->uri = params->uri;
+    if (call->in.profile == PROFILE_APPLICATION) {
+        int found = read_component(call, params->uri);
+        if (found != ERR_ABSENT)
+            return found;
+    }
     int err = resource_uri_read(&call->core->uris, params->uri, &call->arena, &r->parts);
     if (err == 0)
         err = find_table(r);

@@ -8,6 +8,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "core/catalog.h"
+#include "core/component.h"
+#include "core/core_state.h"
 #include "core/dispatch.h"
 #include "core/lists.h"
 #include "core/table_run.h"
@@ -48,7 +50,7 @@ static int check_text(struct call *call, struct str text, struct arena *arena)
     memset(padded + text.n, 0, JSON_PADDING_BYTES);
     int err = tape_open((struct str){padded, text.n}, arena, &tape, &fault);
     if (err == 0)
-        err = json_schema_check(call->output, tape, &faults);
+        err = json_schema_check_unless(call->output, tape, &call->cancelled, &faults);
     if (err == ERR_PARAMS)
         return tell_misfit(call, &faults.v[0]);
     return err == ERR_LIMIT ? 0 : err;
@@ -181,16 +183,38 @@ static int open_arguments(struct call *call, struct str text, const struct tape_
     return refuse(call, &faults);
 }
 
+static int check_input(struct call *call, const struct json_schema *schema,
+                       const struct tape_node *args)
+{
+    struct schema_faults faults;
+    int err = json_schema_check(schema, args, &faults);
+    return err == ERR_PARAMS || err == ERR_LIMIT ? refuse(call, &faults) : err;
+}
+
+static int call_component(struct call *call, const struct component_tool *tool,
+                          struct str arguments)
+{
+    const struct tape_node *args;
+    int err = open_arguments(call, arguments, &args);
+    if (err == 0)
+        err = check_input(call, tool->input, args);
+    call->tool = tool->name;
+    return err < 0 ? err : component_run_tool(call, tool, args, arguments);
+}
+
 int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_params *params,
                       struct mcp_call_tool_result *result)
 {
     const struct tape_node *args;
-    struct schema_faults faults;
     (void)result; /* written by tool_succeed or tool_fail */
     int err = catalog_use(call);
     if (err < 0)
         return err;
     bool manages = call->in.profile == PROFILE_OPERATIONS;
+    const struct component_tool *of_component =
+        manages ? NULL : component_find_tool(call->core->config.components, params->name);
+    if (of_component)
+        return call_component(call, of_component, params->arguments);
     const struct catalog_tool *tool =
         manages ? NULL : catalog_find_tool(call->catalog, params->name);
     const struct catalog_operation *operation =
@@ -202,9 +226,7 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
         return err;
     call->tool = params->name;
     call->output = tool ? tool->output : operation->output;
-    err = json_schema_check(tool ? tool->input : operation->input, args, &faults);
-    if (err == ERR_PARAMS || err == ERR_LIMIT)
-        return refuse(call, &faults);
+    err = check_input(call, tool ? tool->input : operation->input, args);
     if (err < 0)
         return err;
     return tool ? table_run(call, tool, args) : operation_run(call, operation->operation, args);

@@ -162,12 +162,15 @@ static void write_document(const struct document *d, struct buf *out)
     buf_add_lit(out, "}}}");
 }
 
-int openapi_write(const struct catalog *catalog, size_t most, struct buf *out)
+int openapi_write(const struct catalog *catalog, size_t most, const _Atomic int *stop,
+                  struct buf *out)
 {
     struct document d = {0};
     int err = 0;
     for (uint32_t i = 0; err == 0 && i < catalog->n_tables; i++)
-        err = add_table(&d, catalog, &catalog->tables[i], most ? most : OPENAPI_BYTES_MAX);
+        err = stop && *stop
+                  ? *stop
+                  : add_table(&d, catalog, &catalog->tables[i], most ? most : OPENAPI_BYTES_MAX);
     if (err == 0)
         write_document(&d, out);
     buf_done(&d.paths);

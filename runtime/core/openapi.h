@@ -10,8 +10,10 @@
 #include "core/catalog.h"
 
 /* Appends the document. Tables that would make it longer than `most` bytes (about; 0:
- * OPENAPI_BYTES_MAX) are counted in "x-omitted-tables" instead. 0 or ERR_NO_MEMORY. Milliseconds
- * where there are many tables; any thread that holds the catalog. */
-int openapi_write(const struct catalog *catalog, size_t most, struct buf *out);
+ * OPENAPI_BYTES_MAX) are counted in "x-omitted-tables" instead. 0, ERR_NO_MEMORY, or what *stop
+ * becomes meanwhile (an error; NULL: nothing stops it). Milliseconds where there are many tables;
+ * any thread that holds the catalog. */
+int openapi_write(const struct catalog *catalog, size_t most, const _Atomic int *stop,
+                  struct buf *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
+#include "core/list_changed.h"
 #include "core/manage.h"
 #include "core/operations.h"
 #include "core/table_run.h"
@@ -90,6 +91,8 @@ static void end_change(struct loop_work *work)
 static void end_and_free(struct loop_work *work)
 {
     struct buf out = ((struct change *)work)->out; /* the answer may free the call and all in it */
+    if (((struct change *)work)->err == 0)
+        list_changed_here(((struct change *)work)->call->core);
     end_change(work);
     buf_done(&out);
 }
@@ -203,6 +206,7 @@ static int run_alter_table(struct job *job)
     int err = manage_alter_table(&m, job->record.database, job->record.table, definition);
     if (err < 0)
         return tell_failure(job, &m, err);
+    list_changed_here(job->core);
     buf_add_lit(&job->result, "{\"rows\":");
     buf_add_u64(&job->result, job->record.done);
     buf_add_char(&job->result, '}');
@@ -218,6 +222,7 @@ static int run_create_index(struct job *job)
     int err = manage_create_index(&m, job->record.database, job->record.table, definition, &name);
     if (err < 0)
         return tell_failure(job, &m, err);
+    list_changed_here(job->core);
     buf_add_lit(&job->result, "{\"index\":");
     json_write_str(&job->result, name);
     buf_add_char(&job->result, '}');

@@ -35,6 +35,7 @@ struct look {
     struct call *call;
     struct manage manage;
     struct str handle; /* to be closed */
+    struct str closed; /* the id of what was */
     struct place after;
     uint32_t limit;
     struct shown *v; /* by place: the first of those behind `after`, at most limit + 1 */
@@ -109,6 +110,9 @@ static int keep(void *ctx, const char *handle, const struct store_session *sessi
     struct place place = {.created_ms = session->created_ms};
     snprintf(place.handle, sizeof place.handle, "%s", handle);
     bool full = look->n == look->limit + 1;
+    int stop = call_is_cancelled(look->call);
+    if (stop)
+        return stop;
     if (full && is_past(look, &place))
         return 1;
     if (compare(&place, &look->after) <= 0 ||
@@ -196,7 +200,7 @@ static void run_list(struct loop_work *work)
 static void run_close(struct loop_work *work)
 {
     struct look *look = (struct look *)work;
-    look->err = manage_close_session(&look->manage, look->handle);
+    look->err = manage_close_session(&look->manage, look->handle, &look->closed);
     buf_add_lit(&look->out, "{\"session\":");
     json_write_str(&look->out, look->handle);
     buf_add_lit(&look->out, ",\"closed\":true}");
@@ -218,9 +222,24 @@ static void done(struct loop_work *work)
     buf_done(&out);
 }
 
-static int start(struct look *look, void (*run)(struct loop_work *work))
+/* The answer first: the session may be its own. */
+static void closed(struct loop_work *work)
 {
-    look->work = (struct loop_work){.run = run, .done = done};
+    struct look *look = (struct look *)work;
+    struct core *core = look->call->core;
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct str id = look->err == 0 ? arena_str(&arena, look->closed) : STR_NONE;
+    done(work);
+    if (id.p)
+        session_over(core, id, NULL, NULL);
+    arena_done(&arena);
+}
+
+static int start(struct look *look, void (*run)(struct loop_work *work),
+                 void (*then)(struct loop_work *work))
+{
+    look->work = (struct loop_work){.run = run, .done = then};
     int err = loop_offload(look->call->core->loop, &look->work);
     return err < 0 ? err : CALL_LATER;
 }
@@ -269,7 +288,7 @@ int operation_list_sessions(struct call *call, const struct tape_node *args, str
     look->limit = limit ? (uint32_t)tape_num(limit) : PAGE_DEFAULT;
     look->v = arena_array(&call->arena, look->limit + 1, sizeof *look->v);
     int err = !look->v ? ERR_NO_MEMORY : cursor ? read_cursor(look, tape_str(cursor)) : 0;
-    return err < 0 ? err : start(look, run_list);
+    return err < 0 ? err : start(look, run_list, done);
 }
 
 int operation_close_session(struct call *call, const struct tape_node *args, struct buf *out)
@@ -279,5 +298,5 @@ int operation_close_session(struct call *call, const struct tape_node *args, str
     if (!look)
         return ERR_NO_MEMORY;
     look->handle = tape_str(tape_get(args, STR("session")));
-    return start(look, run_close);
+    return start(look, run_close, closed);
 }

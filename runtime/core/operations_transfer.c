@@ -50,6 +50,10 @@ static void write_result(const struct file_transfer *t, bool imports, struct buf
         buf_add_lit(out, ",\"rejects\":");
         json_write_str(out, t->rejects);
     }
+    if (t->rejects_why.p) {
+        buf_add_lit(out, ",\"rejectsError\":");
+        json_write_str(out, t->rejects_why);
+    }
     buf_add_char(out, '}');
 }
 

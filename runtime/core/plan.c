@@ -380,23 +380,38 @@ static bool needs_test(const struct plan_query *q, const struct candidate *c)
     return false;
 }
 
+/* No integer is 1.5, or lies above 1e300. */
+static bool is_no_integer(const struct filter *filter, const struct store_index_part *key)
+{
+    struct filter_range r;
+    if (key->type != KEY_INTEGER || !filter_bounds(filter, key->attribute, &r))
+        return false;
+    for (uint32_t i = 0; i < r.n_values; i++)
+        if (r.values[i].kind == TAPE_INT)
+            return false;
+    return r.n_values || (r.has_lower && r.lower.kind == TAPE_NUM && !fit_lower_integer(&r)) ||
+           (r.has_upper && r.upper.kind == TAPE_NUM && !fit_upper_integer(&r));
+}
+
 static bool is_impossible(const struct filter *filter, const struct store_index_part *key)
 {
     struct filter_range r;
     for (const struct filter_node *leaf = first_leaf(filter); leaf; leaf = leaf->next)
         if (leaf->op != FILTER_OR && filter_bounds(filter, leaf->column->path, &r) && r.empty)
             return true;
-    return filter && is_null(filter, key);
+    return filter && (is_null(filter, key) || is_no_integer(filter, key));
 }
 
-/* An equality is worth most, then a range, then the order. */
+/* Which attribute an index would serve: never the primary key, which is one. An equality is worth
+ * most, then a range, then the order. */
 static struct str advise(const struct plan_query *q, const struct candidate *c,
                          const struct sequence *wanted)
 {
     struct str ranged = STR_NONE;
     for (const struct filter_node *leaf = first_leaf(q->filter); leaf; leaf = leaf->next) {
         struct filter_range r;
-        if (leaf->op == FILTER_OR || !filter_bounds(q->filter, leaf->column->path, &r))
+        if (leaf->op == FILTER_OR || str_eq(leaf->column->path, q->key.attribute) ||
+            !filter_bounds(q->filter, leaf->column->path, &r))
             continue;
         if (r.n_values || r.is_null)
             return leaf->column->path;

@@ -11,8 +11,26 @@ void scans_init(struct scans *scans)
     scans->last = &scans->first;
 }
 
+/* Its call was cancelled: it need not wait for its turn. */
+static void leave(struct call *call)
+{
+    struct scans *scans = &call->core->scans;
+    struct search **at = &scans->first;
+    while (*at && (*at)->call != call)
+        at = &(*at)->next;
+    struct search *search = *at;
+    if (!search)
+        return;
+    *at = search->next;
+    if (!search->next)
+        scans->last = at;
+    scans->n_waiting--;
+    search->done(search, call_is_cancelled(call));
+}
+
 static void append(struct scans *scans, struct search *search)
 {
+    search->call->wake = leave;
     search->next = NULL;
     *scans->last = search;
     scans->last = &search->next;
@@ -26,6 +44,7 @@ static struct search *take_first(struct scans *scans)
     if (!scans->first)
         scans->last = &scans->first;
     scans->n_waiting--;
+    search->call->wake = NULL;
     return search;
 }
 
@@ -78,18 +97,4 @@ int scans_add(struct scans *scans, struct search *search)
         return ERR_BUSY;
     append(scans, search);
     return 0;
-}
-
-static void stop_if_of(struct search *search, struct str session_id)
-{
-    if (str_eq(search->call->session->record.id, session_id))
-        search->stop = ERR_SESSION_GONE;
-}
-
-void scans_stop_session(struct scans *scans, struct str id)
-{
-    for (uint32_t i = 0; i < scans->n_running; i++)
-        stop_if_of(scans->running[i], id);
-    for (struct search *search = scans->first; search; search = search->next)
-        stop_if_of(search, id);
 }

@@ -27,7 +27,5 @@ void scans_init(struct scans *scans);
 /* Runs `search->work` now or later; then calls `search->done`. 0, or ERR_BUSY and nothing will be
  * called. */
 int scans_add(struct scans *scans, struct search *search);
-/* Those of this session are to stop: `done` gets ERR_SESSION_GONE, soon. */
-void scans_stop_session(struct scans *scans, struct str id);
 
 #endif

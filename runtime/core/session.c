@@ -9,8 +9,7 @@
 
 #include <sys/random.h>
 
-#define RANDOM_BYTES  16 /* 128 bits, as acceptance S-02 asks */
-#define RENEWAL_PARTS 10 /* of the idle time; a smaller move is not written */
+#define RANDOM_BYTES 16 /* 128 bits, as acceptance S-02 asks */
 
 const char *session_state_name(enum session_state state)
 {
@@ -27,14 +26,14 @@ static void set_state(struct session *session, enum session_state state)
 }
 
 /* A client that does not come back after initialize leaves nothing for long. */
-static int64_t idle_ms_of(struct core *core, const struct session *session)
+int64_t session_idle_ms(const struct core *core, const struct store_session *record)
 {
     int64_t short_ms = SESSION_UNINITIALIZED_S * INT64_C(1000),
             idle_ms = core->config.session_idle_ms;
-    return session->state == SESSION_OPERATING || idle_ms < short_ms ? idle_ms : short_ms;
+    return record->initialized || idle_ms < short_ms ? idle_ms : short_ms;
 }
 
-static const char *profile_name(enum call_profile profile)
+const char *profile_name(enum call_profile profile)
 {
     return profile == PROFILE_OPERATIONS ? "operations" : "application";
 }
@@ -61,6 +60,31 @@ static int read_record(struct core *core, struct str id, struct arena *arena,
     return err == ERR_ABSENT ? ERR_SESSION_GONE : err;
 }
 
+static int read_session(struct core *core, struct str id, struct arena *arena, struct session **ret)
+{
+    struct session *session = arena_zalloc(arena, sizeof *session);
+    if (!session)
+        return ERR_NO_MEMORY;
+    int err = read_record(core, id, arena, &session->record);
+    if (err < 0)
+        return err;
+    session->revision = revision_find(session->record.version);
+    if (session->revision < 0)
+        return ERR_SESSION_GONE;
+    session->state = session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING;
+    *ret = session;
+    return 0;
+}
+
+int session_get(struct core *core, struct str id, struct arena *arena, const struct session **ret)
+{
+    struct session *session = core->stdio_session;
+    int err = id.n ? read_session(core, id, arena, &session) : session ? 0 : ERR_SESSION_GONE;
+    if (err == 0)
+        *ret = session;
+    return err;
+}
+
 int session_find(struct core *core, struct call *call, struct session **ret)
 {
     if (call->in.stdio) {
@@ -73,17 +97,12 @@ int session_find(struct core *core, struct call *call, struct session **ret)
         return ERR_NO_SESSION;
     if (!could_be_an_id(call->in.session_id))
         return ERR_SESSION_GONE;
-    struct session *session = arena_zalloc(&call->arena, sizeof *session);
-    if (!session)
-        return ERR_NO_MEMORY;
-    int err = read_record(core, call->in.session_id, &call->arena, &session->record);
+    struct session *session;
+    int err = read_session(core, call->in.session_id, &call->arena, &session);
     if (err < 0)
         return err;
-    session->revision = revision_find(session->record.version);
-    if (session->revision < 0 ||
-        !str_eq(session->record.profile, str_of(profile_name(call->in.profile))))
+    if (!str_eq(session->record.profile, str_of(profile_name(call->in.profile))))
         return ERR_SESSION_GONE;
-    session->state = session->record.initialized ? SESSION_OPERATING : SESSION_INITIALIZING;
     *ret = session;
     return 0;
 }
@@ -125,7 +144,7 @@ int session_new(struct core *core, struct call *call, struct str version, struct
         .log_level = -1,
         .created_ms = now_ms,
         .active_ms = now_ms,
-        .expires_ms = now_ms + idle_ms_of(core, session),
+        .expires_ms = now_ms + session_idle_ms(core, &session->record),
     };
     const struct store_session *r = &session->record;
     if (!r->user.p || !r->version.p || !r->client_info.p || !r->capabilities.p)
@@ -178,9 +197,9 @@ static void renewed(struct call *call, int err)
 
 void session_renew(struct core *core, struct call *call)
 {
-    int64_t idle_ms = idle_ms_of(core, call->session), now_ms = clock_wall_ms();
+    int64_t idle_ms = session_idle_ms(core, &call->session->record), now_ms = clock_wall_ms();
     struct store_session *record = &call->session->record;
-    if (call->in.stdio || now_ms + idle_ms - record->expires_ms <= idle_ms / RENEWAL_PARTS)
+    if (call->in.stdio || now_ms + idle_ms - record->expires_ms <= idle_ms / SESSION_RENEWAL_PARTS)
         return;
     record->active_ms = now_ms;
     record->expires_ms = now_ms + idle_ms;
@@ -208,8 +227,17 @@ int session_set_operating(struct core *core, struct call *call, session_then_fn 
     }
     call->session->record.active_ms = clock_wall_ms();
     call->session->record.expires_ms =
-        call->session->record.active_ms + idle_ms_of(core, call->session);
-    return submit(core, call, STORE_PUT_SESSION, STORE_PRESENT, then);
+        call->session->record.active_ms + session_idle_ms(core, &call->session->record);
+    return submit(core, call, STORE_TOUCH_SESSION, STORE_PRESENT, then);
+}
+
+int session_set_level(struct core *core, struct call *call, int32_t level, session_then_fn then)
+{
+    call->session->record.log_level = level;
+    if (!call->in.stdio)
+        return submit(core, call, STORE_SET_LOG_LEVEL, STORE_ANY, then);
+    then(call, 0);
+    return 0;
 }
 
 int session_end(struct core *core, struct call *call, session_then_fn then)

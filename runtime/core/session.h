@@ -24,15 +24,23 @@ struct session {
     struct store_session record;
 };
 
+#define SESSION_RENEWAL_PARTS 10 /* of the idle time; a smaller move is not written */
+
 const char *session_state_name(enum session_state state);
+const char *profile_name(enum call_profile profile); /* as the record has it */
 
 /* The session that the call names, in its arena. 0; ERR_NO_SESSION (no header, or stdio before
  * initialize), ERR_SESSION_GONE (also for one of the other profile), ERR_NO_MEMORY, or what the
  * store says. */
 int session_find(struct core *core, struct call *call, struct session **ret);
+/* That session as it is now, for what belongs to no request (stdio: id ""). 0, ERR_SESSION_GONE,
+ * ERR_NO_MEMORY, or what the store says. */
+int session_get(struct core *core, struct str id, struct arena *arena, const struct session **ret);
 /* Renews the expiry if it is time for that. The request goes on meanwhile, but its answer waits, so
  * that a client that was answered has its session. Cannot fail the request. */
 void session_renew(struct core *core, struct call *call);
+/* How long the session may be silent. */
+int64_t session_idle_ms(const struct core *core, const struct store_session *record);
 
 /* A new record with a fresh id for this call, not yet stored. */
 int session_new(struct core *core, struct call *call, struct str version, struct str client_info,
@@ -43,6 +51,7 @@ int session_new(struct core *core, struct call *call, struct str version, struct
 typedef void (*session_then_fn)(struct call *call, int err);
 int session_save_new(struct core *core, struct call *call, session_then_fn then);
 int session_set_operating(struct core *core, struct call *call, session_then_fn then);
+int session_set_level(struct core *core, struct call *call, int32_t level, session_then_fn then);
 int session_end(struct core *core, struct call *call, session_then_fn then);
 
 #endif

@@ -62,7 +62,8 @@ int64_t store_write_standing_ms(struct store *store);
  */
 void store_expire_writes(struct store *store);
 /* Keeper's work: sync of SYS, stale readers, log retention. Call once a second from one process.
- * Expired sessions are swept by store_sweep_sessions. Blocks: never on a loop. 0 or the first
+ * Also what is too old of jobs, streams, pushes and mail (MAIL_KEEP_MS). Expired sessions are swept
+ * by store_sweep_sessions. Blocks: never on a loop. 0 or the first
  * error. */
 int store_maintain(struct store *store);
 
@@ -190,6 +191,7 @@ int store_drop_index(struct store *store, uint32_t table, uint32_t index);
 struct store_checked {
     uint64_t n_tables, n_rows, n_indexes, n_entries, n_changes;
     uint64_t n_sessions, n_jobs;
+    uint64_t n_streams, n_frames, n_pushes;
     bool has_unfinished_load, has_unfinished_build;
 };
 /* Compares all of DATA in one snapshot: tables with their rows and counts, rows with the entries of
@@ -206,13 +208,14 @@ enum store_change_kind {
     STORE_ROW_DELETED,
     STORE_TABLE_PUT,
     STORE_TABLE_DROPPED,
+    STORE_RESOURCE_CHANGED, /* of a component; `key` is its URI, `table` 0 */
 };
 
 struct store_change {
     uint64_t seq;
     enum store_change_kind kind;
     uint32_t table;
-    struct str key; /* rows only */
+    struct str key; /* of rows and resources */
     int64_t time_ms;
 };
 
@@ -234,7 +237,8 @@ struct store_session {
     struct str client_info;  /* raw JSON */
     struct str capabilities; /* raw JSON of the client's capabilities */
     bool initialized;
-    int32_t log_level;                         /* -1: never set */
+    int32_t log_level; /* -1: never set */
+    uint64_t seen[2];  /* core's own: which lists of tools and of resources it was told of */
     int64_t created_ms, active_ms, expires_ms; /* wall time */
 };
 
@@ -247,6 +251,60 @@ typedef int (*store_session_fn)(void *ctx, const struct store_session *session);
 /* By id, behind `after_id` (STR_NONE: from the first); with expired ones. */
 int store_scan_sessions(struct store_view *view, struct str after_id, store_session_fn fn,
                         void *ctx);
+
+/* ---- Streams (space SYS) ---------------------------------------------------------------------
+ * Why they are as they are: core/stream.h. All of a session's go with it. The keeper forgets those
+ * that ended, or to which nobody listens any more, STREAM_KEEP_MS after their last change. */
+
+struct store_worker { /* core/bus.h: struct worker_id */
+    uint32_t slot;
+    uint64_t epoch; /* 0: nobody */
+};
+
+struct store_stream {
+    struct str session;
+    uint64_t id;
+    bool listens; /* opened by GET; else it answers a POST */
+    bool ended;   /* its last frame is there */
+    struct store_worker writer;
+    struct store_worker reader;     /* who sends it to the client */
+    uint64_t token;                 /* of that reader */
+    uint64_t first_n, last_n;       /* frames below and behind are not there; both 0: none yet */
+    uint64_t reserved_n;            /* the writer may have used numbers up to this one */
+    struct str request;             /* raw id of the request that it answers; STR_NONE: listens */
+    int64_t created_ms, changed_ms; /* wall time; set by the store */
+};
+
+/* 0 or ERR_ABSENT. Copied into arena. */
+int store_get_stream(struct store_view *view, struct str session, uint64_t id, struct arena *arena,
+                     struct store_stream *ret);
+/* Of one session, in no order. */
+typedef int (*store_stream_fn)(void *ctx, const struct store_stream *stream);
+int store_scan_streams(struct store_view *view, struct str session, store_stream_fn fn, void *ctx);
+/* Frames behind `after_n`, in order. ERR_ABSENT: no such stream. */
+typedef int (*store_frame_fn)(void *ctx, uint64_t n, struct str message);
+int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,
+                      store_frame_fn fn, void *ctx);
+
+/* Which of the session's streams gets what belongs to no request: core/push.h. */
+struct store_claim {
+    struct str session;
+    uint64_t stream;
+    struct store_worker worker;
+    uint64_t token;
+};
+/* 0 or ERR_ABSENT. */
+int store_get_claim(struct store_view *view, struct str session, struct store_claim *ret);
+/* Messages that wait for such a stream, by `seq`, those whose time is over left out. */
+typedef int (*store_push_fn)(void *ctx, uint64_t seq, struct str message);
+int store_scan_pushes(struct store_view *view, struct str session, store_push_fn fn, void *ctx);
+
+/* ---- Mail (space SYS): core/mail.h ---------------------------------------------------------- */
+
+/* Letters to whoever had the slot, by `seq`: they rise, and none is used twice. */
+typedef int (*store_mail_fn)(void *ctx, uint64_t seq, struct store_worker to, struct str text);
+int store_scan_mail(struct store_view *view, uint32_t slot, uint64_t after_seq, store_mail_fn fn,
+                    void *ctx);
 
 /* ---- Jobs (space SYS) ----------------------------------------------------------------------- */
 
@@ -270,16 +328,47 @@ int store_scan_jobs(struct store_view *view, store_job_fn fn, void *ctx); /* by 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 enum store_op_kind {
-    STORE_PUT_ROW,       /* ERR_ABSENT if there is no such table */
-    STORE_DELETE_ROW,    /* STORE_ANY: no row is no error, and no change */
-    STORE_PUT_TABLE,     /* creates or changes, by name; ret_table is its id */
-    STORE_DROP_TABLE,    /* its rows go too */
-    STORE_PUT_SESSION,   /* the whole record */
-    STORE_TOUCH_SESSION, /* active_ms and expires_ms of `session`; never makes a record: without one
-                            ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
+    STORE_PUT_ROW,      /* ERR_ABSENT if there is no such table */
+    STORE_DELETE_ROW,   /* STORE_ANY: no row is no error, and no change */
+    STORE_PUT_TABLE,    /* creates or changes, by name; ret_table is its id */
+    STORE_DROP_TABLE,   /* its rows go too */
+    STORE_LOG_RESOURCE, /* only enters a STORE_RESOURCE_CHANGED of `key`, URI_BYTES_MAX at most */
+    STORE_PUT_SESSION,  /* the whole record */
+    /* active_ms and expires_ms of `session`, and `initialized` if it is; never makes a record:
+     * without one ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
+    STORE_TOUCH_SESSION,
     STORE_DELETE_SESSION,
+    STORE_SET_LOG_LEVEL, /* of `session`, by its id; ERR_ABSENT without a record */
+    STORE_SET_SEEN,      /* likewise */
     STORE_PUT_JOB,
     STORE_DELETE_JOB, /* needs only the id */
+    /* ERR_ABSENT: no such session. ERR_EXISTS: the id is taken. ERR_STREAMS: it listens, and
+     * STREAMS_LISTENING_MAX do that have a living reader, which is_alive says; or there are
+     * STREAMS_SESSION_MAX, none of which can be forgotten for it. The one at rest (it ended, or
+     * its writer is not alive) that changed first is. */
+    STORE_PUT_STREAM,
+    /* `stream` has session, id, reader and token, which are put into the record; of one that
+     * listens the reader becomes the writer too, with reserved_n raised by STREAM_NUMBERS.
+     * *ret_stream is the record as it was before (session and request: STR_NONE). ERR_ABSENT.
+     * if_version: STORE_ANY, or the token that the record must have, else ERR_CONFLICT. A reader
+     * with epoch 0: nobody reads any more (and nobody writes, of one that listens). */
+    STORE_CLAIM_STREAM,
+    /* Appends `message` as frame `n` of `stream` (session, id, writer; ended: it is the last;
+     * reserved_n: if higher than the one there). ERR_ABSENT: no such stream (any more).
+     * ERR_CONFLICT: another writer, n is not above the last, or it ended. Forgets the frames that
+     * are too many (max_frames, STREAM_BYTES). *ret_stream is the record after it. An ended stream
+     * without a last message: message STR_NONE, n 0. */
+    STORE_PUT_FRAME,
+    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none).
+                           ERR_ABSENT: no such session */
+    STORE_DROP_CLAIM,   /* if it still has the token of `claim`, else nothing */
+    STORE_PUT_PUSH,     /* `message` for claim->session until until_ms; *ret_claim as it is; ret_seq
+                           its seq. Beyond PUSHES_WAITING_MAX and PUSHES_BYTES the oldest go.
+                           ERR_ABSENT: no such session */
+    STORE_DELETE_PUSH,  /* of claim->session, by push_seq. ERR_ABSENT: somebody took it.
+                           ERR_CONFLICT: the claim has another token */
+    STORE_PUT_MAIL,     /* `message` to `to`; ret_seq its seq */
+    STORE_DELETE_MAIL,  /* of slot to.slot, up to mail_seq; the first TXN_ROWS_MAX of them */
 };
 
 /* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
@@ -297,6 +386,18 @@ struct store_op {
     const struct store_table *put_table; /* PUT_TABLE; id 0, or the id that the name has */
     const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
     const struct store_job *job;
+    /* Streams, pushes, mail */
+    const struct store_stream *stream;
+    const struct store_claim *claim;
+    struct store_worker to;
+    struct str message;
+    uint64_t n, push_seq, mail_seq;
+    uint32_t max_frames;                                  /* 0: STREAM_FRAMES */
+    int64_t until_ms;                                     /* wall time */
+    bool (*is_alive)(void *ctx, struct store_worker who); /* PUT_STREAM, with check_ctx; on the
+                                                             writer's thread. NULL: all are */
+    struct store_stream *ret_stream;                      /* may be NULL */
+    struct store_claim *ret_claim;
     /* Row operations: the version of the table by which the row was checked; if the table has
      * another one by now: ERR_STALE. 0: any. */
     uint64_t table_version;
@@ -325,10 +426,11 @@ struct store_write {
     uint32_t n_ops;                                   /* at most TXN_ROWS_MAX, else ERR_LIMIT */
     void (*done)(struct store_write *write, int err); /* exactly once */
     uint32_t failed_op;                               /* which one, when err < 0 */
-    struct store_write *next;                         /* these four for the queue */
+    struct store_write *next;                         /* these five for the queue */
     int64_t submitted_ms;
     int state;
     bool is_waited_for;
+    bool is_finished; /* of one that is waited for; under the writer's lock */
 };
 
 /* The memory of `write` and all it points to stays the caller's and untouched until `done`. Errors
@@ -362,6 +464,8 @@ struct store_refusal {
     struct str key;
     const struct tape_node *content;
 };
+/* Of a row as it is stored, at most ROW_BYTES_MAX; 0: no memory. */
+uint64_t store_row_bytes(const struct tape_node *row);
 struct store_load_rules {
     uint64_t table_version; /* as of an operation: ERR_STALE when the table has another one */
     /* A row is refused: it is left out, and told here once its batch is committed; what this
@@ -371,6 +475,9 @@ struct store_load_rules {
      * (`content`) any more: another row has its unique value. Also logged, and kept in the data
      * directory. May be NULL. */
     void (*kept)(void *ctx, const struct store_refusal *refusal);
+    /* Of a commit: all rows are in and all refusals told, and it cannot fail by a row any more.
+     * What this returns other than 0 is the error of the load. May be NULL. */
+    int (*ready)(void *ctx);
     void *ctx;
 };
 /* Before the first row. */

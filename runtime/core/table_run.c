@@ -179,8 +179,11 @@ static void search_done(struct search *s, int err)
     else if (err == ERR_LIMIT)
         fail_by_rows(run);
     else if (err == ERR_TOO_LARGE)
-        tool_fail(run->call, STR("The rows cannot be ordered like this: a value is too long. Order "
-                                 "by another attribute."));
+        tool_fail(run->call,
+                  arena_printf(&run->call->arena,
+                               "The rows cannot be ordered like this: one of them has a value of "
+                               "more than %d bytes there. Order by another attribute.",
+                               INDEX_ENTRY_BYTES));
     else if (err < 0)
         run_fail_by(run, err);
     else

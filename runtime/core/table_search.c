@@ -32,7 +32,7 @@ static void pay(struct search *s, size_t units)
 
 int search_check(const struct search *s)
 {
-    int stop = s->stop;
+    int stop = call_is_cancelled(s->call);
     if (stop < 0)
         return stop;
     if (call_is_orphaned(s->call))
@@ -98,7 +98,7 @@ static int look_at(struct search *s, struct str place, const struct store_row *r
 {
     size_t units = units_of(s, row->row);
     bool is_too_much = s->budget == 1 || (s->budget && units > INLINE_SCAN_ENTRIES);
-    int stop = is_too_much ? pause_at(s, place) : 0;
+    int stop = is_too_much ? pause_at(s, place) : call_is_cancelled(s->call);
     if (stop)
         return stop;
     if (++s->n_looked > most_rows(s))

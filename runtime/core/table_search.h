@@ -4,11 +4,12 @@
  * several) it goes on, on a handler thread, as soon as core/scans.h lets it: from the row where it
  * stopped, or, where the order has to be made or all rows are to be counted, anew. Anew too if the
  * index that it reads is dropped meanwhile, by another way. There it looks up every so many rows
- * whether it should still go on: not after SCAN_MS_MAX, not if the client went away, not if `stop`
- * says so. It looks at `search_scan_rows` of the configuration at most. A page ends at `limit` rows
- * or SEARCH_BYTES_MAX bytes; there is a cursor only if another row is there, so the last page never
- * promises an empty one. `found` is called where the search ended, on the loop or on that thread: a
- * large answer takes longer to be written than its rows to be found.
+ * whether it should still go on: not after SCAN_MS_MAX, not if the client went away; and
+ * with every row whether its call was cancelled. It looks at `search_scan_rows` of the
+ * configuration at most. A page ends at `limit` rows or SEARCH_BYTES_MAX bytes; there is a cursor
+ * only if another row is there, so the last page never promises an empty one. `found` is called
+ * where the search ended, on the loop or on that thread: a large answer takes longer to be written
+ * than its rows to be found.
  */
 #ifndef TENON_CORE_TABLE_SEARCH_H
 #define TENON_CORE_TABLE_SEARCH_H
@@ -31,7 +32,6 @@ struct search {
     uint32_t n_rows;
     struct str cursor; /* of the next page; STR_NONE: there is none */
     uint64_t n_total;  /* if the query asks for it */
-    _Atomic int stop;  /* an error to end with; core may set it while the search goes on */
     /* its own */
     int (*take)(struct search *search, const struct store_row *row);
     struct top top;
@@ -56,8 +56,8 @@ struct search {
  * until then. Loop only. */
 int search_start(struct search *search);
 void search_free(struct search *search); /* what it holds */
-/* 0, or why it should not go on: ERR_TIMED_OUT, ERR_CANCELLED (the client went away), what stands
- * in `stop`. Any thread. */
+/* 0, or why it should not go on: ERR_TIMED_OUT, ERR_CANCELLED (the client went away), why its
+ * call was cancelled. Any thread. */
 int search_check(const struct search *search);
 
 #endif

@@ -209,7 +209,9 @@ static int start_update(struct run *run)
     struct store_row before;
     const struct tape_node *row;
     struct schema_faults faults;
-    int err = run_read_row(run, &before);
+    int err = call_is_cancelled(run->call); /* it may have been overtaken for a while */
+    if (err == 0)
+        err = run_read_row(run, &before);
     if (err == 0 && !is_as_expected(run, before.version))
         return 0;
     if (err == 0)

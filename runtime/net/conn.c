@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "net/conn_stream.h"
 #include "net/loop.h"
 #include "net/received.h"
 #include "net/reply.h"
@@ -72,6 +73,7 @@ void conn_set_deadlines(struct fence *fence)
     for (int i = 0; i < N_WAITS; i++)
         fence->waits[i] = (struct deadline_queue){.after_ms = after_ms[i], .expired = on_deadline};
     fence->waits[WAIT_SEND].expired = on_send_deadline;
+    conn_stream_set_deadlines(fence);
 }
 
 /* ---- Begin and end ----------------------------------------------------------------------------*/
@@ -109,6 +111,7 @@ void conn_turn_away(struct fence *fence, int fd)
 void conn_free(struct conn *conn)
 {
     exchange_end(&conn->exchange);
+    conn_stream_free(conn);
     share_return(&conn->unsent);
     deadline_clear(&conn->deadline);
     received_watch(conn->fd, NULL);
@@ -118,20 +121,36 @@ void conn_free(struct conn *conn)
 
 /* ---- Writing ----------------------------------------------------------------------------------*/
 
-int conn_write(struct conn *conn, const struct reply *reply)
+static struct buf *open_out(struct conn *conn)
 {
     struct buf *out = &conn->fence->out;
     out->n = LWS_PRE;
     out->failed = false;
     buf_reserve(out, 512);
-    reply_write(out, reply);
+    return out;
+}
+
+static int send_out(struct conn *conn, enum lws_write_protocol kind)
+{
+    struct buf *out = &conn->fence->out;
     int n = -1;
     if (!out->failed)
-        n = lws_write(conn->wsi, (unsigned char *)out->p + LWS_PRE, out->n - LWS_PRE,
-                      LWS_WRITE_HTTP_HEADERS);
+        n = lws_write(conn->wsi, (unsigned char *)out->p + LWS_PRE, out->n - LWS_PRE, kind);
     if (out->cap > OUT_KEPT_BYTES || out->failed)
         buf_done(out);
     return n < 0 ? -1 : 0;
+}
+
+int conn_write(struct conn *conn, const struct reply *reply)
+{
+    reply_write(open_out(conn), reply);
+    return send_out(conn, LWS_WRITE_HTTP_HEADERS);
+}
+
+int conn_write_bytes(struct conn *conn, struct str bytes)
+{
+    buf_add_str(open_out(conn), bytes);
+    return send_out(conn, LWS_WRITE_HTTP);
 }
 
 int conn_send_continue(struct conn *conn)

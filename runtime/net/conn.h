@@ -3,7 +3,8 @@
  * A connection goes round these phases; the arrows are the callbacks that move it:
  *
  *   RESTING -head-> BODY -complete-> RUNNING -finish-> ANSWERED -writeable-> SENDING -> RESTING
- *      |              |
+ *      |              |             |                                      ^
+ *      |              |             +----------open_sink----> STREAMING ---+
  *      +---refused----+--> DISCARDING -> closed
  *
  * A refused request is answered at once and its connection closed, but what the client still sends
@@ -20,12 +21,23 @@
 #include "net/head_read.h"
 #include "net/head_scan.h"
 
+struct conn_stream;
 struct reply;
 
 /* What a connection waits for: one queue of deadlines each. */
-enum wait { WAIT_HEAD, WAIT_BODY, WAIT_REST, WAIT_SEND, WAIT_LINGER, WAIT_SETTLE, N_WAITS };
+enum wait {
+    WAIT_HEAD,
+    WAIT_BODY,
+    WAIT_REST,
+    WAIT_SEND,
+    WAIT_LINGER,
+    WAIT_SETTLE,
+    WAIT_READER, /* of a stream; both are set by conn_stream.c */
+    WAIT_BEAT,
+    N_WAITS
+};
 
-enum phase { RESTING, BODY, RUNNING, ANSWERED, SENDING, DISCARDING, CUT };
+enum phase { RESTING, BODY, RUNNING, ANSWERED, STREAMING, SENDING, DISCARDING, CUT };
 
 struct conn {
     struct deadline deadline; /* first: see on_deadline */
@@ -36,7 +48,8 @@ struct conn {
     const struct net_address *address;
     struct head_scan scan; /* of the head that comes or came last */
     enum phase phase;
-    bool last; /* closes after this reply */
+    bool last;                  /* closes after this reply */
+    struct conn_stream *stream; /* while STREAMING */
     struct http_plan plan;
     size_t discarded;
     struct share unsent; /* of a reply that the reader has not taken yet */
@@ -71,6 +84,7 @@ void conn_turn_away(struct fence *fence, int fd);
 
 /* These return what libwebsockets wants: 0 to go on, -1 to close. */
 int conn_write(struct conn *conn, const struct reply *reply);
+int conn_write_bytes(struct conn *conn, struct str bytes); /* of a stream */
 int conn_send_continue(struct conn *conn);
 int conn_discard_rest(struct conn *conn);
 int conn_refuse(struct conn *conn, int err, bool body_follows);

@@ -12,19 +12,22 @@
 /* What `call->transport` points to, in the call's arena: it outlives the connection. */
 struct link {
     struct calls *calls;
-    struct exchange *exchange; /* NULL: the client went away */
+    struct exchange *exchange; /* NULL: the client went away, or its stream is over */
+    bool is_streaming;         /* so the answer goes there */
     struct share share;        /* of its body and its answer */
 };
 
 struct calls *calls_new(struct core *core, size_t body_limit, size_t bytes_max,
-                        void (*answered)(struct exchange *exchange))
+                        void (*answered)(struct exchange *exchange),
+                        struct sink *(*open_sink)(struct exchange *exchange))
 {
     struct calls *calls = calloc(1, sizeof *calls);
     if (calls)
         *calls = (struct calls){.core = core,
                                 .body_limit = body_limit,
                                 .budget.max_bytes = bytes_max,
-                                .answered = answered};
+                                .answered = answered,
+                                .open_sink = open_sink};
     return calls;
 }
 
@@ -62,14 +65,26 @@ static void finish(struct call *call)
     struct calls *calls = link->calls;
     struct exchange *x = link->exchange;
     calls->n_running--;
-    if (x) {
+    if (x && !link->is_streaming) {
         x->running = false;
         share_add(&link->share, call->out.body.n);
         calls->answered(x);
         return;
     }
+    if (x)
+        exchange_part(x);
     give_up(call);
     free_if_over(calls);
+}
+
+static struct sink *open_sink(struct call *call)
+{
+    struct link *link = call->transport;
+    if (!link->exchange || link->is_streaming)
+        return NULL;
+    struct sink *sink = link->calls->open_sink(link->exchange);
+    link->is_streaming = sink;
+    return sink;
 }
 
 static bool copy_present(struct arena *arena, struct str value, struct str *ret)
@@ -79,6 +94,11 @@ static bool copy_present(struct arena *arena, struct str value, struct str *ret)
     return !value.p || ret->p;
 }
 
+static enum call_verb verb_of(enum http_method method)
+{
+    return method == HTTP_GET ? CALL_GET : method == HTTP_DELETE ? CALL_DELETE : CALL_POST;
+}
+
 static bool fill_call(struct exchange *x, const struct http_head *head,
                       const struct http_plan *plan)
 {
@@ -86,11 +106,12 @@ static bool fill_call(struct exchange *x, const struct http_head *head,
     struct link *link = arena_alloc(&call->arena, sizeof *link);
     if (!link)
         return false;
-    *link = (struct link){x->calls, x, {.budget = &x->calls->budget}};
+    *link = (struct link){.calls = x->calls, .exchange = x, .share.budget = &x->calls->budget};
     call->transport = link;
     call->finish = finish;
+    call->open_sink = open_sink;
     call->in = (struct call_inbound){
-        .verb = head->method == HTTP_DELETE ? CALL_DELETE : CALL_POST,
+        .verb = verb_of(head->method),
         .profile = plan->profile,
         .accepts_json = plan->accepts_json,
         .accepts_sse = plan->accepts_sse,
@@ -98,7 +119,8 @@ static bool fill_call(struct exchange *x, const struct http_head *head,
     };
     return copy_present(&call->arena, plan->allowed_origin, &x->allowed_origin) &&
            copy_present(&call->arena, head->session_id, &call->in.session_id) &&
-           copy_present(&call->arena, head->version, &call->in.version);
+           copy_present(&call->arena, head->version, &call->in.version) &&
+           copy_present(&call->arena, head->last_event, &call->in.last_event);
 }
 
 int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan)
@@ -177,6 +199,13 @@ void exchange_run(struct exchange *x)
     x->running = true;
     x->calls->n_running++;
     core_handle(x->calls->core, x->call);
+}
+
+void exchange_part(struct exchange *x)
+{
+    if (x->call)
+        ((struct link *)x->call->transport)->exchange = NULL;
+    *x = (struct exchange){.calls = x->calls};
 }
 
 void exchange_end(struct exchange *x)

@@ -17,15 +17,17 @@ struct exchange;
 struct calls {
     struct core *core;
     size_t body_limit;
-    struct budget budget;                        /* of bodies and unsent replies */
-    void (*answered)(struct exchange *exchange); /* core has finished its call */
-    unsigned n_running;                          /* orphans too */
-    bool closed;                                 /* goes away with the last orphan */
+    struct budget budget;                                 /* of bodies and unsent replies */
+    void (*answered)(struct exchange *exchange);          /* core has finished its call */
+    struct sink *(*open_sink)(struct exchange *exchange); /* NULL: it cannot */
+    unsigned n_running;                                   /* orphans too */
+    bool closed;                                          /* goes away with the last orphan */
 };
 
 /* NULL: no memory. */
 struct calls *calls_new(struct core *core, size_t body_limit, size_t bytes_max,
-                        void (*answered)(struct exchange *exchange));
+                        void (*answered)(struct exchange *exchange),
+                        struct sink *(*open_sink)(struct exchange *exchange));
 void calls_close(struct calls *calls);
 
 /* Zeroed but for `calls` is ready. */
@@ -52,6 +54,8 @@ bool exchange_is_whole(const struct exchange *x);
 /* Hands the call to core, which may answer before this returns. When the budget is used up by
  * replies, it is answered as busy instead. */
 void exchange_run(struct exchange *x);
+/* Leaves the call to core: what it says has gone another way, as a stream that is over. */
+void exchange_part(struct exchange *x);
 /* Frees the call, or leaves it to core as an orphan; ready for the next. */
 void exchange_end(struct exchange *x);
 

@@ -1,7 +1,7 @@
 /* net/fence.c - see fence.h. Everything that RUNTIME.md found about libwebsockets 4.1.6 lives here.
  *
  *   K1  pipelining         guard G: on_body_complete, on_writeable
- *   K2  states that spin   on_access, is_body_read
+ *   K2  states that spin   on_access, is_body_read, net/received.c
  *   K3  rx flow control    never called (a test looks for the symbol)
  *   K4  h2                 alpn http/1.1, open_vhost
  *   K5, K6  Upgrade        on_upgrade
@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "net/conn.h"
+#include "net/conn_stream.h"
 #include "net/head_read.h"
 #include "net/listener.h"
 #include "net/loop.h"
@@ -96,9 +97,25 @@ static int judge(struct conn *conn)
     return head_judge(conn->fence->config, conn->address, &conn->fence->reader.head, &conn->plan);
 }
 
-/* First word of every request. A DELETE for core is taken here, because only so does the
+/* First word of every request. A GET or DELETE for core is taken here, because only so does the
  * connection stay in a state in which libwebsockets reads and notices that the client leaves (K2);
  * all others go on to on_head. */
+static bool is_taken_early(struct conn *conn)
+{
+    const struct http_head *head = &conn->fence->reader.head;
+    return (head->method == HTTP_DELETE || head->method == HTTP_GET) && judge(conn) == 0;
+}
+
+/* It would also read a request behind a GET, while that one's stream is open: nothing may follow
+ * (rule 6). */
+static bool is_followed(struct conn *conn)
+{
+    if (conn->fence->reader.head.method != HTTP_GET)
+        return false;
+    received_refuse(conn->fd);
+    return conn->scan.has_more;
+}
+
 static int on_access(struct conn *conn, void *in, size_t len)
 {
     struct lws_process_html_args *args = in;
@@ -106,11 +123,11 @@ static int on_access(struct conn *conn, void *in, size_t len)
     if (conn->phase == RESTING) {
         head_read(&conn->fence->reader, conn->wsi);
         conn->fence->reader.head.malformed = !head_scan_is_good(&conn->scan);
-        if (conn->fence->reader.head.method != HTTP_DELETE || judge(conn) < 0)
+        if (!is_taken_early(conn))
             return 0;
     }
     args->final = 1;
-    if (conn->phase != RESTING || conn_begin(conn) < 0) {
+    if (conn->phase != RESTING || is_followed(conn) || conn_begin(conn) < 0) {
         conn_kill(conn); /* a second request while the first is under way (rule 6) */
         return 0;
     }
@@ -173,6 +190,9 @@ static int on_body_complete(struct conn *conn, void *in, size_t len)
     case ANSWERED:
         conn->last = true;
         return 0;
+    case STREAMING:
+        conn_stream_hurry(conn);
+        return -1;
     default:
         return -1;
     }
@@ -216,12 +236,17 @@ static int complete(struct conn *conn)
     return 0;
 }
 
+static bool must_be_last(struct fence *fence)
+{
+    /* 0: some connection, perhaps this one, holds unread input (rule 7) */
+    return fence->stopping || !lws_service_adjust_timeout(fence->context, 1, 0);
+}
+
 static int send_answer(struct conn *conn)
 {
     struct fence *fence = conn->fence;
     const struct call_answer *answer = &conn->exchange.call->out;
-    /* 0: some connection, perhaps this one, holds unread input (rule 7) */
-    conn->last |= fence->stopping || !lws_service_adjust_timeout(fence->context, 1, 0);
+    conn->last |= must_be_last(fence);
     const struct reply reply = {
         .status = answer->http_status,
         .close = conn->last,
@@ -237,12 +262,25 @@ static int send_answer(struct conn *conn)
     return failed;
 }
 
+static int write_stream(struct conn *conn)
+{
+    int done = conn_stream_write(conn);
+    if (done <= 0)
+        return done;
+    conn_stream_free(conn);
+    conn->phase = SENDING;
+    conn->last |= must_be_last(conn->fence);
+    return conn->last ? -1 : complete(conn);
+}
+
 /* Answering and completing happen in one callback (rule 7). One that is the last has to wait here
  * until all was sent, since closing flushes for five seconds only. */
 static int on_writeable(struct conn *conn, void *in, size_t len)
 {
     (void)in;
     (void)len;
+    if (conn->phase == STREAMING)
+        return write_stream(conn);
     if (conn->phase == ANSWERED) {
         if (send_answer(conn))
             return -1;
@@ -408,8 +446,8 @@ int fence_open(const struct net_config *config, struct loop *loop, struct core *
     *fence = (struct fence){.config = config, .loop = loop};
     conn_set_deadlines(fence);
     fence->waits[WAIT_SETTLE].expired = on_settled;
-    fence->calls =
-        calls_new(core, config->body_limit_bytes, config->bytes_in_flight_max, conn_answered);
+    fence->calls = calls_new(core, config->body_limit_bytes, config->bytes_in_flight_max,
+                             conn_answered, conn_stream_open);
     fence->listeners = calloc(config->n_listen, sizeof *fence->listeners);
     int err = fence->calls && fence->listeners ? head_reader_init(&fence->reader) : ERR_NO_MEMORY;
     if (!err)
@@ -452,6 +490,7 @@ void fence_stop(struct fence *fence, int64_t grace_ms)
     /* who rests or has not finished a head has nothing to lose */
     deadline_sweep(&fence->waits[WAIT_REST], INT64_MAX);
     deadline_sweep(&fence->waits[WAIT_HEAD], INT64_MAX);
+    conn_stream_stop_listening(fence);
     stop_if_done(fence, now_ms);
 }
 

@@ -134,6 +134,7 @@ static int check_method(struct judging *j)
 {
     switch (j->head->method) {
     case HTTP_POST:
+    case HTTP_GET:
         return 0;
     case HTTP_OPTIONS:
         j->plan->preflight = true;
@@ -145,14 +146,18 @@ static int check_method(struct judging *j)
     }
 }
 
-/* ---- What a POST must carry -------------------------------------------------------------------*/
+/* ---- What a POST or GET must carry
+ * ----------------------------------------------------------------*/
 
 static int check_accept(struct judging *j)
 {
     struct header_accept accept = header_accept(j->head->accept);
     j->plan->accepts_json = accept.json;
     j->plan->accepts_sse = accept.sse;
-    return j->head->method == HTTP_POST && !accept.json ? ERR_NOT_ACCEPTABLE : 0;
+    bool is_fit = j->head->method == HTTP_POST  ? accept.json
+                  : j->head->method == HTTP_GET ? accept.sse
+                                                : true;
+    return is_fit ? 0 : ERR_NOT_ACCEPTABLE;
 }
 
 static int check_content_type(struct judging *j)
@@ -195,8 +200,9 @@ int head_judge(const struct net_config *config, const struct net_address *listen
     struct judging j = {config, listen, head, plan};
     *plan = (struct http_plan){
         .close = wants_close(head),
+        .http10 = head->http10,
         .wants_continue = str_eq_nocase(head->expect, STR("100-continue")),
-        .allow = config->allow_client_delete ? "POST, DELETE, OPTIONS" : "POST, OPTIONS",
+        .allow = config->allow_client_delete ? "GET, POST, DELETE, OPTIONS" : "GET, POST, OPTIONS",
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         int err = checks[i](&j);

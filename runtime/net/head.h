@@ -2,7 +2,8 @@
  *
  * Knows nothing of libwebsockets: fence.c collects the header values as they were sent, this
  * decides what to do, reply.c writes what that means. The order of checks is the list in head.c:
- * framing, Host, Origin, path, method, then what a POST must carry (acceptance REFERENCE a.1).
+ * framing, Host, Origin, path, method, then what a POST must carry (acceptance REFERENCE a.1). A
+ * GET asks for a stream of events and must accept one.
  *
  * Decided here where the specification is silent: an absent or foreign Host is refused as an
  * Origin is (403; 400 if HTTP/1.1 has none); a POST without Content-Type is 415; an
@@ -30,13 +31,14 @@ struct http_head {
     bool malformed;  /* net/head_scan.h */
     struct str path; /* decoded, without the query */
     struct str host, origin, accept, content_type, content_length, transfer_encoding, expect;
-    struct str connection, session_id, version;
+    struct str connection, session_id, version, last_event;
 };
 
 struct http_plan {
     enum call_profile profile;
     bool accepts_json, accepts_sse;
     bool chunked;
+    bool http10;
     uint64_t body_bytes;       /* unless chunked */
     bool wants_continue;       /* Expect: 100-continue */
     bool preflight;            /* answer OPTIONS */

@@ -31,6 +31,7 @@ static const struct {
 } custom_headers[] = {
     {STR_INIT("mcp-session-id:"), offsetof(struct http_head, session_id)},
     {STR_INIT("mcp-protocol-version:"), offsetof(struct http_head, version)},
+    {STR_INIT("last-event-id:"), offsetof(struct http_head, last_event)},
 };
 
 static struct str *member(struct http_head *head, size_t offset)

@@ -98,12 +98,14 @@ void head_scan_feed(struct head_scan *scan, struct str in)
         [HEAD_SCAN_NAME] = on_name,       [HEAD_SCAN_VALUE] = on_value,
         [HEAD_SCAN_LINE_LF] = on_line_lf, [HEAD_SCAN_END_LF] = on_end_lf,
     };
-    for (uint32_t i = 0; i < in.n && scan->state != HEAD_SCAN_DONE; i++) {
+    uint32_t i = 0;
+    for (; i < in.n && scan->state != HEAD_SCAN_DONE; i++) {
         if (scan->state == HEAD_SCAN_VALUE || scan->state == HEAD_SCAN_REQUEST_LINE)
             i += plain_run(in.p + i, in.n - i);
         if (i < in.n)
             scan->state = steps[scan->state](scan, in.p[i]);
     }
+    scan->has_more |= i < in.n;
 }
 
 bool head_scan_is_good(const struct head_scan *scan)

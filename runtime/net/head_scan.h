@@ -26,7 +26,8 @@ enum head_scan_state {
 struct head_scan {
     enum head_scan_state state;
     bool bad;
-    uint8_t seen; /* a bit per name that must stand once */
+    bool has_more; /* bytes came behind the head */
+    uint8_t seen;  /* a bit per name that must stand once */
     uint32_t name_n;
     char name[HEAD_SCAN_NAME_BYTES];
 };

@@ -8,6 +8,7 @@
 #define TENON_NET_PROCESS_H
 
 #include "base/limits.h"
+#include "net/bus.h"
 #include "net/server.h"
 
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 struct board {
     _Atomic uint64_t beats[N_SLOTS]; /* rises as long as it is alive */
     _Atomic bool ready[N_SLOTS];
+    struct bus_slot workers[WORKERS_MAX];
 };
 
 /* What a forked process gets. */
@@ -30,6 +32,7 @@ struct child {
     struct board *board;
     int lifeline;         /* reads end of file when the supervisor is gone */
     int notify;           /* eventfd: written after a change on the board */
+    const int *wakes;     /* eventfds, one per worker: net/bus.h */
     const int *listeners; /* one per config->listen; workers only */
 };
 

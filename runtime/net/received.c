@@ -10,17 +10,29 @@
 #define N_FDS (CONNS_MAX + FDS_RESERVED) /* the limit of descriptors is no higher */
 
 static struct head_scan *watched[N_FDS];
+static bool refused[N_FDS];
 
 void received_watch(int fd, struct head_scan *scan)
 {
+    if (fd < 0 || fd >= (int)N_FDS)
+        return;
+    watched[fd] = scan;
+    refused[fd] = false;
+}
+
+void received_refuse(int fd)
+{
     if (fd >= 0 && fd < (int)N_FDS)
-        watched[fd] = scan;
+        refused[fd] = true;
 }
 
 ssize_t recv(int fd, void *to, size_t n, int flags)
 {
     ssize_t got = syscall(SYS_recvfrom, fd, to, n, flags, NULL, NULL);
-    struct head_scan *scan = fd >= 0 && fd < (int)N_FDS ? watched[fd] : NULL;
+    bool is_known = fd >= 0 && fd < (int)N_FDS;
+    if (is_known && refused[fd] && got > 0)
+        return 0;
+    struct head_scan *scan = is_known ? watched[fd] : NULL;
     if (scan && got > 0 && !(flags & MSG_PEEK))
         head_scan_feed(scan, (struct str){to, (uint32_t)got});
     return got;

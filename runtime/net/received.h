@@ -13,5 +13,7 @@
 
 /* From now on what is read from fd is fed to `scan`; NULL: no more. For the thread of the loop. */
 void received_watch(int fd, struct head_scan *scan);
+/* What still comes from fd is told as its end: nothing may. Until it is watched anew. */
+void received_refuse(int fd);
 
 #endif

@@ -78,6 +78,22 @@ void reply_write(struct buf *out, const struct reply *reply)
     buf_add_str(out, reply->body);
 }
 
+/* No proxy may keep it back (T-20). */
+void reply_write_stream_head(struct buf *out, struct str allowed_origin, bool is_chunked)
+{
+    buf_add_str(out, status_line(200));
+    buf_add_lit(out, "Content-Type: text/event-stream\r\n"
+                     "Cache-Control: no-store\r\n"
+                     "X-Accel-Buffering: no\r\n");
+    if (is_chunked)
+        buf_add_lit(out, "Transfer-Encoding: chunked\r\n");
+    else
+        buf_add_lit(out, "Connection: close\r\n");
+    if (allowed_origin.p)
+        write_cors(out, &(struct reply){.allowed_origin = allowed_origin});
+    buf_add_lit(out, "\r\n");
+}
+
 void reply_write_error(struct buf *out, int err)
 {
     buf_add_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":");

@@ -19,6 +19,8 @@ struct reply {
 
 /* Appends it to `out`; a 503 says when to try again (check out->failed). */
 void reply_write(struct buf *out, const struct reply *reply);
+/* The head of a stream of events; one that is not chunked ends with the connection. */
+void reply_write_stream_head(struct buf *out, struct str allowed_origin, bool is_chunked);
 /* The JSON-RPC error object for an error found before the message was read: its id is null. */
 void reply_write_error(struct buf *out, int err);
 

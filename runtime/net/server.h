@@ -41,7 +41,8 @@ struct net_config {
     int64_t
         body_deadline_ms;  /* [HTTP_BODY_DEADLINE_MS] from the last header to the last body byte */
     int64_t send_stall_ms; /* [HTTP_SEND_STALL_MS] */
-    int64_t send_max_ms;   /* [HTTP_SEND_MAX_MS] */
+    int64_t send_max_ms;   /* [HTTP_SEND_MAX_MS] of a reply, but not of a stream */
+    int64_t heartbeat_ms;  /* [STREAM_HEARTBEAT_MS] between the comments of a stream */
     int64_t start_ms;      /* [WORKER_START_MS] a process that is not ready by then is killed */
     int64_t keeper_stall_ms; /* [KEEPER_STALL_MS] over the second that it rests between ticks */
     int64_t stall_ms;        /* [WORKER_STALL_MS] a loop that stands still this long is killed */
@@ -50,16 +51,22 @@ struct net_config {
 
 struct net_callbacks {
     void *ctx;
-    /* In a new worker process, before it accepts. The core must use `loop`. */
-    int (*worker_start)(void *ctx, uint32_t slot, struct loop *loop, struct core **ret);
+    /* In a new worker process, before it accepts. The core must use `loop`; `bus` goes
+     * to the other workers, or is NULL (stdio). */
+    int (*worker_start)(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                        struct core **ret);
     /* In the worker, on the loop, with every tick: how long something that others wait for has been
      * standing in this process (a write transaction). From stall_ms on the worker counts as one
      * whose loop stands still. */
     int64_t (*worker_standing_ms)(void *ctx);
     /* In the worker (of stdio too), on the loop, with every tick. */
     void (*worker_tick)(void *ctx);
-    /* In the worker (of stdio too), on the loop, when no more requests come: what still runs should
-     * end. NULL is fine. */
+    /* In the worker, on the loop: an orderly stop begins, and no more requests come; then, while
+     * some are still in flight, STOP_HURRY_MS before the end of the grace. */
+    void (*worker_closing)(void *ctx, struct core *core);
+    void (*worker_hurry)(void *ctx, struct core *core);
+    /* In the worker (of stdio too), on the loop, when all connections are gone: what still runs
+     * should end. */
     void (*worker_ending)(void *ctx, struct core *core);
     /* In the worker, after the last answer. Frees the core and closes the store. */
     void (*worker_stop)(void *ctx, struct core *core);

@@ -10,6 +10,7 @@
  */
 #include "base/err.h"
 #include "base/log.h"
+#include "net/line_sink.h"
 #include "net/loop.h"
 #include "net/process.h"
 #include "net/reply.h"
@@ -22,10 +23,11 @@
 #include <unistd.h>
 
 #define READ_BYTES     65536
-#define WRITE_BYTES    4096       /* PIPE_BUF: a writable pipe takes so much without blocking */
-#define OUT_FULL_BYTES (4u << 20) /* of answers that nobody reads: then no more is read */
-#define CALLS_MAX      256        /* at the same time */
-#define END_GRACE_MS   1500       /* for calls in flight after the end of input */
+#define WRITE_BYTES    4096        /* PIPE_BUF: a writable pipe takes so much without blocking */
+#define OUT_FULL_BYTES (4u << 20)  /* of answers that nobody reads: then no more is read */
+#define OUT_MAX_BYTES  (64u << 20) /* of what calls say meanwhile: then nobody is there */
+#define CALLS_MAX      256         /* at the same time */
+#define END_GRACE_MS   1500        /* for calls in flight after the end of input */
 
 struct stdio {
     const struct net_callbacks *callbacks;
@@ -40,6 +42,7 @@ struct stdio {
     bool skipping;   /* that line is too long, which was said */
     struct buf out;
     size_t written; /* of out */
+    struct line_sinks sinks;
     unsigned n_calls;
     struct call *waited_for; /* an initialize, or the call just being handed on */
     bool ended;              /* no more input */
@@ -63,11 +66,23 @@ static void end_input(struct stdio *s)
     ev_io_stop(loop_ev(s->loop), &s->readable);
 }
 
-static void lose_output(struct stdio *s)
+static void lose_output(struct stdio *s, const char *why)
 {
-    log_warn("cannot write to stdout: %s", strerror(errno));
+    log_warn("cannot write to stdout: %s", why);
     s->mute = true;
+    core_push_to(s->core, NULL);
+    line_sinks_lose(&s->sinks);
     end_input(s);
+}
+
+/* Also when it never becomes empty. */
+static void forget_written(struct stdio *s)
+{
+    if (s->written < OUT_FULL_BYTES || s->written < s->out.n / 2)
+        return;
+    s->out.n -= s->written;
+    memmove(s->out.p, s->out.p + s->written, s->out.n);
+    s->written = 0;
 }
 
 static void flush(struct stdio *s)
@@ -78,7 +93,7 @@ static void flush(struct stdio *s)
         ssize_t done =
             write(STDOUT_FILENO, s->out.p + s->written, n < WRITE_BYTES ? n : WRITE_BYTES);
         if (done < 0 && errno != EINTR && errno != EAGAIN)
-            lose_output(s);
+            lose_output(s, strerror(errno));
         if (done > 0)
             s->written += (size_t)done;
     }
@@ -86,6 +101,7 @@ static void flush(struct stdio *s)
         buf_clear(&s->out);
         s->written = 0;
     }
+    forget_written(s);
 }
 
 /* A line end inside valid JSON stands between tokens, so a blank says the same (IO-01). */
@@ -101,6 +117,11 @@ static void put_line(struct stdio *s, struct str text)
     buf_add_char(&s->out, '\n');
 }
 
+static void put_message(void *ctx, struct str message)
+{
+    put_line(ctx, message);
+}
+
 static void put_error(struct stdio *s, int err)
 {
     struct buf text = {0};
@@ -111,10 +132,27 @@ static void put_error(struct stdio *s, int err)
 
 /* ---- Lines ------------------------------------------------------------------------------------*/
 
+/* What `call->transport` points to, in the call's arena. */
+struct link {
+    struct stdio *stdio;
+    bool is_streaming; /* so its answer went there */
+};
+
+static struct sink *open_sink(struct call *call)
+{
+    struct link *link = call->transport;
+    if (link->stdio->mute || link->is_streaming)
+        return NULL;
+    struct sink *sink = line_sinks_open(&link->stdio->sinks);
+    link->is_streaming = sink;
+    return sink;
+}
+
 static void finish(struct call *call)
 {
-    struct stdio *s = call->transport;
-    if (call->out.body.n)
+    const struct link *link = call->transport;
+    struct stdio *s = link->stdio;
+    if (call->out.body.n && !link->is_streaming)
         put_line(s, buf_str(&call->out.body));
     if (call == s->waited_for)
         s->waited_for = NULL;
@@ -125,15 +163,19 @@ static void finish(struct call *call)
 static int fill_call(struct stdio *s, struct call *call, struct str line)
 {
     char *body = arena_alloc(&call->arena, line.n + JSON_PADDING_BYTES);
-    if (!body)
+    struct link *link = arena_zalloc(&call->arena, sizeof *link);
+    if (!body || !link)
         return ERR_NO_MEMORY;
+    link->stdio = s;
     memcpy(body, line.p, line.n);
     memset(body + line.n, 0, JSON_PADDING_BYTES);
-    call->transport = s;
+    call->transport = link;
     call->finish = finish;
+    call->open_sink = open_sink;
     call->in = (struct call_inbound){
         .stdio = true,
         .accepts_json = true,
+        .accepts_sse = true,
         .body = {body, line.n},
         .user = STR(""),
     };
@@ -258,8 +300,8 @@ static void on_pump(struct ev_loop *ev, struct ev_prepare *pump, int events)
     (void)events;
     do {
         take_lines(s);
-        if (s->out.failed)
-            lose_output(s);
+        if (s->out.failed || s->out.n - s->written > OUT_MAX_BYTES)
+            lose_output(s, s->out.failed ? err_text(ERR_NO_MEMORY) : "nobody reads it");
         flush(s);
     } while (!is_busy(s) && s->searched < s->in.n);
     drop_overlong(s);
@@ -319,6 +361,9 @@ static void watch(struct stdio *s)
 static void finish_all(struct stdio *s)
 {
     close(s->signals.fd);
+    core_push_to(s->core, NULL);
+    line_sinks_lose(&s->sinks);
+    s->mute = true;
     if (s->core && s->callbacks->worker_ending)
         s->callbacks->worker_ending(s->callbacks->ctx, s->core);
     loop_drain(s->loop);
@@ -337,11 +382,13 @@ int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes)
     int err = loop_new(&s.loop);
     if (err < 0)
         return err;
-    err = callbacks->worker_start(callbacks->ctx, 0, s.loop, &s.core);
+    err = callbacks->worker_start(callbacks->ctx, 0, NULL, s.loop, &s.core);
     if (err < 0) {
         loop_free(s.loop);
         return err;
     }
+    line_sinks_init(&s.sinks, put_message, &s);
+    core_push_to(s.core, &s.sinks.always.sink);
     watch(&s);
     loop_run(s.loop);
     finish_all(&s);

@@ -55,6 +55,7 @@ struct supervisor {
     int err; /* what net_serve returns */
     struct slot slots[N_SLOTS];
     struct board *board;
+    int wakes[WORKERS_MAX]; /* eventfds: net/bus.h */
     int lock, signals, notify, lifeline[2];
     int64_t kill_at_ms;
 };
@@ -85,6 +86,7 @@ _Noreturn static void be_child(struct supervisor *s, struct slot *slot)
         .board = s->board,
         .lifeline = s->lifeline[0],
         .notify = s->notify,
+        .wakes = s->wakes,
         .listeners = slot->listeners,
     };
     drop_supervisor(s, slot);
@@ -217,6 +219,8 @@ static void note_bad_end(struct supervisor *s, int status)
 static void on_death(struct supervisor *s, struct slot *slot, int status)
 {
     slot->pid = 0;
+    if (slot != keeper(s))
+        bus_end(s->board->workers, s->wakes, s->config.n_workers, (uint32_t)(slot - s->slots));
     switch (s->stage) {
     case KEEPER_STARTS:
     case WORKERS_START:
@@ -413,6 +417,7 @@ static int fill_config(struct supervisor *s, const struct net_config *config)
     DEFAULT(c->head_deadline_ms, HTTP_HEAD_DEADLINE_MS);
     DEFAULT(c->body_deadline_ms, HTTP_BODY_DEADLINE_MS);
     DEFAULT(c->send_stall_ms, HTTP_SEND_STALL_MS);
+    DEFAULT(c->heartbeat_ms, STREAM_HEARTBEAT_MS);
     DEFAULT(c->send_max_ms, HTTP_SEND_MAX_MS);
     DEFAULT(c->start_ms, WORKER_START_MS);
     DEFAULT(c->keeper_stall_ms, KEEPER_STALL_MS);
@@ -454,6 +459,17 @@ static int bind_all(struct supervisor *s)
     return 0;
 }
 
+/* Before the forks, so that workers of all lives have those of all. */
+static bool open_wakes(struct supervisor *s)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < s->config.n_workers; i++) {
+        s->wakes[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        ok = ok && s->wakes[i] >= 0;
+    }
+    return ok;
+}
+
 static int open_shared(struct supervisor *s)
 {
     static const int wanted[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD, 0};
@@ -462,7 +478,8 @@ static int open_shared(struct supervisor *s)
     s->board = board == MAP_FAILED ? NULL : board;
     s->signals = process_signal_fd(wanted);
     s->notify = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (!s->board || s->signals < 0 || s->notify < 0 || pipe2(s->lifeline, O_CLOEXEC) < 0) {
+    if (!s->board || s->signals < 0 || s->notify < 0 || pipe2(s->lifeline, O_CLOEXEC) < 0 ||
+        !open_wakes(s)) {
         log_error("cannot start: %s", strerror(errno));
         return ERR_IO;
     }
@@ -485,6 +502,8 @@ static void done(struct supervisor *s)
     close_fd(s->signals);
     close_fd(s->notify);
     close_fd(s->lock);
+    for (int i = 0; i < WORKERS_MAX; i++)
+        close_fd(s->wakes[i]);
     if (s->board)
         munmap(s->board, sizeof *s->board);
 }
@@ -496,6 +515,8 @@ static void init(struct supervisor *s, const struct net_callbacks *callbacks)
     for (int i = 0; i < N_SLOTS; i++)
         for (int j = 0; j < LISTEN_MAX; j++)
             s->slots[i].listeners[j] = -1;
+    for (int i = 0; i < WORKERS_MAX; i++)
+        s->wakes[i] = -1;
 }
 
 static int prepare(struct supervisor *s, const struct net_config *config)

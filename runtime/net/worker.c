@@ -1,6 +1,7 @@
 /* net/worker.c - one worker process: a loop, a core, HTTP; from the fork to its exit.
  *
- * SIGTERM is an orderly stop: no new connections, replies in flight are finished. An orphan (the
+ * SIGTERM is an orderly stop: no new connections, replies in flight are finished, and what still
+ * runs shortly before the end of the grace is cancelled. An orphan (the
  * supervisor is gone) stops likewise, but in half a second, so that a new server can start.
  */
 #include "base/err.h"
@@ -24,8 +25,39 @@ struct worker {
     struct loop *loop;
     struct core *core;
     struct fence *fence;
-    struct ev_io signals, lifeline;
+    struct bus bus;
+    struct ev_io signals, lifeline, wakes;
+    bool closing;
+    int64_t hurry_at_ms; /* once it is closing; INT64_MAX: done */
 };
+
+static void tell(struct worker *w, void (*fn)(void *ctx, struct core *core))
+{
+    if (fn)
+        fn(w->child->callbacks->ctx, w->core);
+}
+
+/* Again, with less grace: an orphan that was closing already. */
+static void close_worker(struct worker *w, int64_t grace_ms)
+{
+    int64_t hurry_ms = grace_ms / 2 < STOP_HURRY_MS ? grace_ms / 2 : STOP_HURRY_MS;
+    int64_t at_ms = loop_now_ms(w->loop) + grace_ms - hurry_ms;
+    bool again = w->closing;
+    if (!again || at_ms < w->hurry_at_ms)
+        w->hurry_at_ms = at_ms;
+    w->closing = true;
+    if (!again)
+        tell(w, w->child->callbacks->worker_closing);
+    fence_stop(w->fence, grace_ms);
+}
+
+static void hurry_if_due(struct worker *w)
+{
+    if (!w->closing || loop_now_ms(w->loop) < w->hurry_at_ms)
+        return;
+    w->hurry_at_ms = INT64_MAX;
+    tell(w, w->child->callbacks->worker_hurry);
+}
 
 static void on_signal(struct ev_loop *ev, struct ev_io *signals, int events)
 {
@@ -35,7 +67,7 @@ static void on_signal(struct ev_loop *ev, struct ev_io *signals, int events)
     (void)events;
     for (int signal; (signal = process_next_signal(signals->fd));) {
         if (signal == SIGTERM)
-            fence_stop(w->fence, w->child->config->stop_grace_ms);
+            close_worker(w, w->child->config->stop_grace_ms);
         else if (callbacks->reload)
             callbacks->reload(callbacks->ctx, w->core);
     }
@@ -47,16 +79,28 @@ static void on_orphaned(struct ev_loop *ev, struct ev_io *lifeline, int events)
     (void)events;
     ev_io_stop(ev, lifeline);
     log_warn("the supervisor is gone");
-    fence_stop(w->fence, ORPHAN_GRACE_MS);
+    close_worker(w, ORPHAN_GRACE_MS);
+}
+
+static void on_woken(struct ev_loop *ev, struct ev_io *wakes, int events)
+{
+    struct worker *w = wakes->data;
+    uint64_t count;
+    (void)ev;
+    (void)events;
+    if (read(wakes->fd, &count, sizeof count) == sizeof count)
+        bus_look(&w->bus);
 }
 
 static void beat(void *ctx)
 {
-    const struct child *child = ((struct worker *)ctx)->child;
+    struct worker *w = ctx;
+    const struct child *child = w->child;
     const struct net_callbacks *callbacks = child->callbacks;
     int64_t ms = callbacks->worker_standing_ms ? callbacks->worker_standing_ms(callbacks->ctx) : 0;
     if (ms < child->config->stall_ms)
         child_beat(child);
+    hurry_if_due(w);
 }
 
 static void watch(struct worker *w)
@@ -64,9 +108,11 @@ static void watch(struct worker *w)
     static const int signals[] = {SIGTERM, SIGHUP, 0};
     ev_io_init(&w->signals, on_signal, process_signal_fd(signals), EV_READ);
     ev_io_init(&w->lifeline, on_orphaned, w->child->lifeline, EV_READ);
-    w->signals.data = w->lifeline.data = w;
+    ev_io_init(&w->wakes, on_woken, w->child->wakes[w->child->slot], EV_READ);
+    w->signals.data = w->lifeline.data = w->wakes.data = w;
     ev_io_start(loop_ev(w->loop), &w->signals);
     ev_io_start(loop_ev(w->loop), &w->lifeline);
+    ev_io_start(loop_ev(w->loop), &w->wakes);
     loop_on_tick(w->loop, beat, w);
     if (w->child->callbacks->worker_tick)
         loop_on_tick(w->loop, w->child->callbacks->worker_tick, w->child->callbacks->ctx);
@@ -83,11 +129,15 @@ static int open_http(struct worker *w)
 
 static int start(struct worker *w)
 {
-    const struct net_callbacks *callbacks = w->child->callbacks;
-    int err = loop_new(&w->loop);
+    const struct child *child = w->child;
+    const struct net_callbacks *callbacks = child->callbacks;
+    int err = bus_join(&w->bus, child->board->workers, child->wakes, child->config->n_workers,
+                       child->slot);
+    if (err == 0)
+        err = loop_new(&w->loop);
     if (err < 0)
         return err;
-    err = callbacks->worker_start(callbacks->ctx, w->child->slot, w->loop, &w->core);
+    err = callbacks->worker_start(callbacks->ctx, child->slot, &w->bus, w->loop, &w->core);
     return err < 0 ? err : open_http(w);
 }
 
@@ -95,12 +145,12 @@ static void finish(struct worker *w)
 {
     const struct net_callbacks *callbacks = w->child->callbacks;
     fence_close(w->fence);
-    if (w->core && callbacks->worker_ending)
-        callbacks->worker_ending(callbacks->ctx, w->core);
+    if (w->core)
+        tell(w, callbacks->worker_ending);
     if (w->loop)
         loop_drain(w->loop);
-    if (w->core && callbacks->worker_stop)
-        callbacks->worker_stop(callbacks->ctx, w->core);
+    if (w->core)
+        tell(w, callbacks->worker_stop);
     loop_free(w->loop);
 }
 

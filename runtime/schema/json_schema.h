@@ -53,6 +53,13 @@ int json_schema_compile(const struct tape_node *document, const struct json_sche
  * `faults` may be NULL: only the verdict, which stops at the first misfit. */
 int json_schema_check(const struct json_schema *schema, const struct tape_node *value,
                       struct schema_faults *faults);
+/* The same, but ends soon with what *stop becomes, if it is set meanwhile (an error; 0: go on). */
+int json_schema_check_unless(const struct json_schema *schema, const struct tape_node *value,
+                             const _Atomic int *stop, struct schema_faults *faults);
+
+/* Of which JSON types (enum wire_json_type) the value of that member of an object may be, by its
+ * own schema in `properties`; it may be fewer. WIRE_T_ANY: the schema does not say. */
+uint8_t json_schema_member_types(const struct json_schema *schema, struct str name);
 
 /* Appends [{"pointer":...,"keyword":...,"expected":...}, ...]; each pointer behind `prefix`. */
 void schema_faults_write(const struct schema_faults *faults, const char *prefix, struct buf *out);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,18 @@ __attribute__((cold)) bool run_give_up(struct run *run, const struct tape_node *
     return false;
 }
 
+static bool is_stopped(struct run *run)
+{
+    int stop = run->stop ? atomic_load_explicit(run->stop, memory_order_relaxed) : 0;
+    if (stop && !run->err)
+        run->err = stop;
+    return stop;
+}
+
 bool run_spend(struct run *run, uint64_t steps, const struct tape_node *value)
 {
+    if (is_stopped(run))
+        return false;
     run->steps -= (int64_t)steps;
     return run->steps >= 0 || run_give_up(run, value, "steps", "steps of a check: at most",
                                           (unsigned)SCHEMA_STEPS_MAX);
@@ -49,6 +60,8 @@ static bool out_of_time(struct run *run)
 bool run_matches(struct run *run, const struct schema_pattern *pattern,
                  const struct tape_node *text, const char *keyword)
 {
+    if (is_stopped(run))
+        return false;
     int found = out_of_time(run) ? ERR_TIMED_OUT
                                  : pattern_matches(pattern, run->schema->limits, &run->room,
                                                    tape_str(text), run->until_ms);
@@ -391,10 +404,11 @@ bool run_check(struct run *run, const struct subschema *sub, const struct tape_n
     return ok && !run->err;
 }
 
-int json_schema_check(const struct json_schema *schema, const struct tape_node *value,
-                      struct schema_faults *faults)
+int json_schema_check_unless(const struct json_schema *schema, const struct tape_node *value,
+                             const _Atomic int *stop, struct schema_faults *faults)
 {
     struct run run = {.schema = schema,
+                      .stop = stop,
                       .list = {.root = value, .faults = faults},
                       .quiet = !faults,
                       .steps = SCHEMA_STEPS_MAX};
@@ -405,4 +419,10 @@ int json_schema_check(const struct json_schema *schema, const struct tape_node *
     if (run.room.data)
         pattern_room_done(&run.room);
     return run.err ? run.err : fits ? 0 : ERR_PARAMS;
+}
+
+int json_schema_check(const struct json_schema *schema, const struct tape_node *value,
+                      struct schema_faults *faults)
+{
+    return json_schema_check_unless(schema, value, NULL, faults);
 }

@@ -19,6 +19,7 @@ struct run {
     uint32_t depth;
     uint32_t n_matches;
     int64_t until_ms;
+    const _Atomic int *stop; /* an error, set by another thread; NULL: by nobody */
     struct pattern_room room;
     uint8_t *seen; /* the stack of what was evaluated */
     size_t n_seen, cap_seen;

@@ -33,6 +33,11 @@ int meta_put(struct kv_txn *txn, struct str name, uint64_t v)
     return kv_put(txn, KV_META, name, (struct str){(char *)bytes, sizeof bytes});
 }
 
+static uint64_t format_of_space(enum store_space space)
+{
+    return space == STORE_SYS ? SYS_FORMAT : STORE_FORMAT;
+}
+
 int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DATABASE_ID_LEN])
 {
     struct str id;
@@ -43,7 +48,7 @@ int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DA
     *ret_format = format;
     if (format == 0)
         return ERR_ABSENT;
-    if (format != STORE_FORMAT)
+    if (format != format_of_space(txn->env->space))
         return ERR_STORE_FORMAT;
     err = kv_get(txn, KV_META, META_ID, &id);
     if (err == ERR_ABSENT || (!err && id.n != DATABASE_ID_LEN))
@@ -53,10 +58,10 @@ int meta_check(struct kv_txn *txn, uint64_t *ret_format, unsigned char ret_id[DA
     return err;
 }
 
-/* Format 1 is what 2 is without its newer maps, which the engine made when it opened the file. */
+/* An older format lacks newer maps, which the engine made when it opened the file. */
 static int raise_format(struct kv_txn *txn, uint64_t *format, unsigned char ret_id[DATABASE_ID_LEN])
 {
-    int err = meta_put(txn, META_FORMAT, STORE_FORMAT);
+    int err = meta_put(txn, META_FORMAT, format_of_space(txn->env->space));
     return err ? err : meta_check(txn, format, ret_id);
 }
 
@@ -65,14 +70,14 @@ static int write_head(struct kv_txn *txn, bool id_is_known, unsigned char id[DAT
     unsigned char found[DATABASE_ID_LEN];
     uint64_t format;
     int err = meta_check(txn, &format, found);
-    if (err == ERR_STORE_FORMAT && format < STORE_FORMAT)
+    if (err == ERR_STORE_FORMAT && format < format_of_space(txn->env->space))
         err = raise_format(txn, &format, found);
     if (!err && !id_is_known) {
         memcpy(id, found, sizeof found);
         return 0;
     }
     if (err == ERR_ABSENT)
-        err = meta_put(txn, META_FORMAT, STORE_FORMAT);
+        err = meta_put(txn, META_FORMAT, format_of_space(txn->env->space));
     if (!err && !id_is_known && getrandom(id, DATABASE_ID_LEN, 0) != DATABASE_ID_LEN)
         err = ERR_IO;
     return err ? err : kv_put(txn, KV_META, META_ID, (struct str){(char *)id, DATABASE_ID_LEN});
@@ -102,7 +107,7 @@ int meta_prepare(struct kv_env *env, bool id_is_known, unsigned char id[DATABASE
         return err;
     err = meta_check(&txn, ret_format, found);
     kv_end(&txn);
-    if (err == ERR_STORE_FORMAT && *ret_format < STORE_FORMAT) {
+    if (err == ERR_STORE_FORMAT && *ret_format < format_of_space(env->space)) {
         err = save_head(env, id_is_known, id);
         return err == ERR_STORE_READ_ONLY ? ERR_STORE_FORMAT : err;
     }
@@ -236,11 +241,23 @@ static const struct {
     [STORE_DELETE_ROW] = {row_delete, STORE_DATA},
     [STORE_PUT_TABLE] = {table_put, STORE_DATA},
     [STORE_DROP_TABLE] = {table_drop, STORE_DATA},
+    [STORE_LOG_RESOURCE] = {resource_log, STORE_DATA},
     [STORE_PUT_SESSION] = {session_put, STORE_SYS},
     [STORE_TOUCH_SESSION] = {session_touch, STORE_SYS},
     [STORE_DELETE_SESSION] = {session_delete, STORE_SYS},
+    [STORE_SET_LOG_LEVEL] = {session_put_log_level, STORE_SYS},
+    [STORE_SET_SEEN] = {session_set_seen, STORE_SYS},
     [STORE_PUT_JOB] = {job_put, STORE_SYS},
     [STORE_DELETE_JOB] = {job_delete, STORE_SYS},
+    [STORE_PUT_STREAM] = {stream_put, STORE_SYS},
+    [STORE_CLAIM_STREAM] = {stream_claim, STORE_SYS},
+    [STORE_PUT_FRAME] = {frame_put, STORE_SYS},
+    [STORE_CLAIM_PUSHES] = {pushes_claim, STORE_SYS},
+    [STORE_DROP_CLAIM] = {pushes_drop_claim, STORE_SYS},
+    [STORE_PUT_PUSH] = {push_put, STORE_SYS},
+    [STORE_DELETE_PUSH] = {push_delete, STORE_SYS},
+    [STORE_PUT_MAIL] = {mail_put, STORE_SYS},
+    [STORE_DELETE_MAIL] = {mail_delete, STORE_SYS},
 };
 
 int batch_apply(struct batch *b, struct store_op *op)

@@ -8,6 +8,7 @@
 #include "store/internal.h"
 
 #include "base/err.h"
+#include "base/limits.h"
 
 struct seq_key {
     unsigned char bytes[8];
@@ -29,6 +30,16 @@ int batch_log(struct batch *b, enum store_change_kind kind, uint32_t table, stru
     cbor_write_bytes(key, &b->value);
     cbor_write_int(b->now_ms, &b->value);
     return batch_put(b, KV_LOG, key_of(++b->seq, &seq));
+}
+
+int resource_log(struct batch *b, struct store_op *op)
+{
+    if (op->key.n > URI_BYTES_MAX)
+        return ERR_LIMIT;
+    int err = batch_log(b, STORE_RESOURCE_CHANGED, 0, op->key);
+    if (!err)
+        op->ret_seq = b->seq;
+    return err;
 }
 
 int change_log_floor(struct kv_txn *txn, uint64_t *ret)

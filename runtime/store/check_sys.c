@@ -1,4 +1,5 @@
-/* store/check_sys.c - store_check of what SYS holds: sessions, their expiry, jobs.
+/* store/check_sys.c - store_check of what SYS holds: sessions, their expiry, jobs; the rest:
+ * check_live.c.
  *
  * In a process that has SYS in memory only there is nothing to see.
  */
@@ -14,15 +15,11 @@ struct sys_check {
     struct arena scratch; /* of a record */
 };
 
-struct shown_id {
-    char text[2 * SESSION_ID_BYTES + 4];
-};
-
 /* The id of a session lets whoever knows it speak for its user: only its beginning is shown, the
  * minute of its making. */
 #define SHOWN_BYTES 8
 
-static const char *show_id(struct str id, struct shown_id *out)
+const char *show_id(struct str id, struct shown_id *out)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < id.n && i < SHOWN_BYTES; i++) {
@@ -114,5 +111,5 @@ int check_sys(struct kv_txn *txn, struct findings *findings)
     if (!err)
         err = kv_scan(txn, KV_JOBS, STR(""), check_job, &c);
     arena_done(&c.scratch);
-    return err;
+    return err ? err : check_live(txn, findings);
 }

@@ -3,9 +3,10 @@
  * - store.c: the port's opening, views, submit, locks; writer.c: queue, groups, completions
  * - batch.c: a write transaction and its counters
  * - load.c: imports; load_undo.c: how they are taken back
- * - catalog.c: tables; rows.c: rows; change_log.c: changes; sessions.c, jobs.c: what SYS holds
+ * - catalog.c: tables; rows.c: rows; change_log.c: changes
+ * - sessions.c, jobs.c, streams.c, frames.c, pushes.c, mail.c: what SYS holds; sys_key.c: its keys
  * - index.c: indexes and their entries; index_build.c: those of rows that are there
- * - check.c, check_sys.c: does all of it agree?
+ * - check.c, check_sys.c, check_live.c: does all of it agree?
  * - directory.c: LMDB files of a data directory; secret.c: DIR/secret
  * - kv.h: ordered maps, by lmdb.c (lmdb_open.c) and mem.c; record.h, cbor_tape.h: values
  */
@@ -20,6 +21,12 @@
 struct writer;
 struct directory;
 
+/* A key of what belongs to a session or a worker: sys_key.c. */
+struct sys_key {
+    uint32_t len;
+    unsigned char bytes[1 + SESSION_ID_BYTES + 8 + 8];
+};
+
 struct store {
     struct kv_env *envs[2];     /* by enum store_space */
     struct writer *writers[2];  /* started by the first submit */
@@ -33,6 +40,8 @@ struct store {
     unsigned char secret[32]; /* in memory */
     uint64_t log_keep;
     uint64_t sessions_max;
+    /* Where the rounds of store_maintain stand; its caller is one thread. */
+    struct sys_key streams_at, pushes_at, mail_at;
 };
 
 struct store_view {
@@ -61,8 +70,11 @@ struct store *store_alloc(void);
 #define META_CATALOG STR("catalog") /* catalog version */
 #define META_LOAD    STR("load")    /* not 0: the entries in UNDO are to be rolled back */
 #define META_BUILD   STR("build")   /* table and id (u32 each) of the index that is being built */
+#define META_SYS_SEQ STR("sys_seq") /* of SYS: of the last push or letter */
 
-#define STORE_FORMAT    2 /* 1: before there were indexes and jobs */
+/* Each is what the one before is and some more, so a file of an older one gains what it lacks. */
+#define STORE_FORMAT    2 /* of DATA; 1: before there were indexes */
+#define SYS_FORMAT      3 /* 1: before there were jobs; 2: before there were streams and letters */
 #define DATABASE_ID_LEN 16
 
 int meta_get(struct kv_txn *txn, struct str name, uint64_t *ret); /* absent: 0 */
@@ -101,6 +113,7 @@ struct batch {
     struct kv_txn txn;
     uint32_t changes; /* puts and removes so far */
     uint64_t bytes;   /* of the values put so far */
+    uint32_t n_cut;   /* frames removed with their streams */
     bool counters_changed;
     int64_t now_ms;
     uint64_t seq, tables, catalog;
@@ -133,6 +146,7 @@ int check_condition(struct store_op *op, bool there, uint64_t version);
 
 int table_put(struct batch *b, struct store_op *op);
 int table_drop(struct batch *b, struct store_op *op);
+int resource_log(struct batch *b, struct store_op *op);
 int table_slot_save(struct batch *b);
 bool table_exists(struct kv_txn *txn, uint32_t table);
 /* Deletes up to `max` rows of dropped tables. Returns how many. */
@@ -220,12 +234,85 @@ int session_read(struct str id, struct str value, struct arena *arena, struct st
 int session_put(struct batch *b, struct store_op *op);
 int session_touch(struct batch *b, struct store_op *op);
 int session_delete(struct batch *b, struct store_op *op);
+int session_put_log_level(struct batch *b, struct store_op *op);
+int session_set_seen(struct batch *b, struct store_op *op);
+/* 0; ERR_ABSENT, also of one that expired; ERR_LIMIT: no id. */
+int session_require(struct batch *b, struct str id);
 
 int job_read(struct str key, struct str value, struct arena *arena, struct store_job *ret);
 int job_put(struct batch *b, struct store_op *op);
 int job_delete(struct batch *b, struct store_op *op);
 /* Forgets up to `max` old jobs. Returns how many. */
 int jobs_trim(struct batch *b, uint32_t max);
+
+struct str sys_key_str(const struct sys_key *key);
+int sys_key_begin(struct sys_key *key, struct str session); /* 0, ERR_LIMIT */
+void sys_key_add(struct sys_key *key, uint64_t v);
+struct sys_key sys_key_copy(struct str bytes);
+/* A key with so many numbers behind the session. 0, ERR_STORE_DAMAGED. */
+int sys_key_split(struct str key, uint32_t n_numbers, struct str *ret_session, uint64_t *ret_last);
+/* As kv_scan and kv_first, of the keys that begin with `prefix`. */
+int sys_scan(struct kv_txn *txn, enum kv_map map, struct str prefix, struct str from,
+             kv_entry_fn fn, void *ctx);
+int sys_first(struct kv_txn *txn, enum kv_map map, struct str prefix, struct str from,
+              struct str *ret_key, struct str *ret);
+/* Removes up to `max` entries that begin with `prefix`. Returns how many. */
+int sys_remove_all(struct batch *b, enum kv_map map, struct str prefix, uint32_t max);
+int sys_next_seq(struct batch *b, uint64_t *ret);
+struct sys_chore {
+    enum kv_map map;
+    int (*is_old)(struct batch *b, struct str key, struct str value, struct arena *arena);
+    int (*forget)(struct batch *b, const struct sys_key *key);
+};
+/* Looks at up to `max` entries behind *at and forgets the old ones; *at is then where to go on, or
+ * empty at the end. Returns how many were looked at. */
+int sys_round(struct batch *b, const struct sys_chore *chore, struct sys_key *at, uint32_t max);
+
+struct stream_record {
+    struct store_stream stream;
+    uint64_t n_frames, bytes; /* of the values in FRAMES */
+};
+int stream_key(struct str session, uint64_t id, struct sys_key *ret); /* 0, ERR_LIMIT */
+/* The session is of `key`, the request of `value`. */
+int stream_read(struct str key, struct str value, struct arena *arena, struct stream_record *ret);
+int stream_find(struct batch *b, const struct store_stream *which, struct sys_key *ret_key,
+                struct stream_record *ret);
+int stream_save(struct batch *b, const struct sys_key *key, struct stream_record *r);
+void stream_tell(const struct store_op *op, const struct stream_record *r);
+int stream_put(struct batch *b, struct store_op *op);
+int stream_claim(struct batch *b, struct store_op *op);
+int stream_forget(struct batch *b, const struct sys_key *key);
+int streams_forget_session(struct batch *b, struct str session);
+/* Each looks at or deletes up to `max`, and returns how many. */
+int streams_trim(struct batch *b, uint32_t max);
+int streams_purge(struct batch *b, uint32_t max); /* frames of streams that are gone */
+int frame_read(struct str key, struct str value, struct arena *arena, uint64_t *ret_n,
+               struct str *ret_message);
+int frame_put(struct batch *b, struct store_op *op);
+
+struct push_record {
+    struct str session, message;
+    uint64_t seq;
+    int64_t until_ms;
+};
+int claim_read(struct str session, struct str value, struct arena *arena, struct store_claim *ret);
+int push_read(struct str key, struct str value, struct arena *arena, struct push_record *ret);
+int pushes_claim(struct batch *b, struct store_op *op);
+int pushes_drop_claim(struct batch *b, struct store_op *op);
+int push_put(struct batch *b, struct store_op *op);
+int push_delete(struct batch *b, struct store_op *op);
+int pushes_forget_session(struct batch *b, struct str session); /* and its claim */
+int pushes_trim(struct batch *b, uint32_t max);
+
+struct mail_record {
+    struct store_worker to;
+    uint64_t seq;
+    struct str text;
+};
+int mail_read(struct str key, struct str value, struct arena *arena, struct mail_record *ret);
+int mail_put(struct batch *b, struct store_op *op);
+int mail_delete(struct batch *b, struct store_op *op);
+int mail_trim(struct batch *b, uint32_t max);
 
 int change_read(struct str key, struct str value, struct arena *arena, struct store_change *ret);
 int change_log_scan(struct kv_txn *txn, uint64_t after_seq, store_change_fn fn, void *ctx);
@@ -264,6 +351,12 @@ void find(struct findings *f, const char *fmt, ...) __attribute__((format(printf
 bool is_finding(int err);
 /* Of SYS. Returns an error of the engine. */
 int check_sys(struct kv_txn *txn, struct findings *findings);
+/* Its streams, claims, pushes and letters. */
+int check_live(struct kv_txn *txn, struct findings *findings);
+struct shown_id {
+    char text[2 * SESSION_ID_BYTES + 4];
+};
+const char *show_id(struct str id, struct shown_id *out);
 
 /* ---- Data directory ------------------------------------------------------------------------- */
 

@@ -28,7 +28,13 @@
     X(UNDO, "undo", 1, 0)                   \
     X(SESSIONS, "sessions", 0, 1)           \
     X(SESSION_EXPIRY, "session_exp", 0, 1)  \
-    X(JOBS, "jobs", 0, 1)
+    X(JOBS, "jobs", 0, 1)                   \
+    X(STREAMS, "streams", 0, 1)             \
+    X(FRAMES, "frames", 0, 1)               \
+    X(CUT, "cut", 0, 1)                     \
+    X(CLAIMS, "claims", 0, 1)               \
+    X(PUSHES, "pushes", 0, 1)               \
+    X(MAIL, "mail", 0, 1)
 
 enum kv_map {
 #define KV_NAME(name, text, data, sys) KV_##name,

@@ -279,7 +279,9 @@ static int end_load(struct store *store)
 int store_load_commit(struct store_load *load)
 {
     struct store *store = load->store;
-    if (!flush(load))
+    if (!flush(load) && load->rules.ready)
+        load->err = load->rules.ready(load->rules.ctx);
+    if (!load->err)
         load->err = end_load(store);
     if (load->err)
         return load->err;

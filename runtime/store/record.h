@@ -10,7 +10,7 @@
 #include "store/cbor_tape.h"
 
 #define RECORD_FORMAT     1
-#define RECORD_FIELDS_MAX 12
+#define RECORD_FIELDS_MAX 16
 
 /* Starts a record of n fields, in an emptied buffer; the fields follow by cbor_write_*. */
 void record_begin(struct buf *out, uint32_t n);

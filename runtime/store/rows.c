@@ -38,6 +38,15 @@ int row_encode(const struct tape_node *row, struct buf *out)
     return out->n - start > ROW_BYTES_MAX ? ERR_LIMIT : 0;
 }
 
+uint64_t store_row_bytes(const struct tape_node *row)
+{
+    struct buf body = {0};
+    cbor_write_tape(row, &body);
+    uint64_t n = body.failed ? 0 : body.n;
+    buf_done(&body);
+    return n;
+}
+
 /* ---- Operations ----------------------------------------------------------------------------- */
 
 /* What is there now: 0 and its version, or ERR_ABSENT. */

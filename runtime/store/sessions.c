@@ -1,12 +1,13 @@
 /* store/sessions.c - sessions and their expiry.
  *
  *   SESSIONS        id              -> [format, user, profile, version, client_info, capabilities,
- *                                       initialized, log_level, created, active, expires]
+ *                                       initialized, log_level, created, active, expires,
+ *                                       seen, seen]; the last two may be missing
  *   SESSION_EXPIRY  minute u32, id  -> nothing
  *
  * A record that expired is as good as gone from that moment, for readers and writers alike; the
  * sweep only takes its bytes away. A touch never makes a record, so a session that was deleted
- * stays deleted however late its touches come.
+ * stays deleted however late its touches come. With a session goes all that belongs to it.
  */
 #include "store/internal.h"
 
@@ -44,7 +45,7 @@ static bool is_within_limits(const struct store_session *s)
 
 static void write_record(const struct store_session *s, struct buf *out)
 {
-    record_begin(out, 10);
+    record_begin(out, 12);
     cbor_write_str(s->user, out);
     cbor_write_str(s->profile, out);
     cbor_write_str(s->version, out);
@@ -55,12 +56,18 @@ static void write_record(const struct store_session *s, struct buf *out)
     cbor_write_int(s->created_ms, out);
     cbor_write_int(s->active_ms, out);
     cbor_write_int(s->expires_ms, out);
+    cbor_write_int((int64_t)s->seen[0], out);
+    cbor_write_int((int64_t)s->seen[1], out);
 }
 
 int session_read(struct str id, struct str value, struct arena *arena, struct store_session *ret)
 {
-    const struct tape_node *f[10];
-    int err = record_read(value, "sssssiiiii", arena, f);
+    const struct tape_node *f[12], zero = {.kind = TAPE_INT};
+    int err = record_read(value, "sssssiiiiiii", arena, f);
+    if (err == ERR_STORE_DAMAGED) { /* before there was `seen`? */
+        f[10] = f[11] = &zero;
+        err = record_read(value, "sssssiiiii", arena, f);
+    }
     if (!err)
         *ret = (struct store_session){
             .id = id,
@@ -74,6 +81,7 @@ int session_read(struct str id, struct str value, struct arena *arena, struct st
             .created_ms = f[7]->v.i,
             .active_ms = f[8]->v.i,
             .expires_ms = f[9]->v.i,
+            .seen = {(uint64_t)f[10]->v.i, (uint64_t)f[11]->v.i},
         };
     return err;
 }
@@ -147,14 +155,56 @@ int session_touch(struct batch *b, struct store_op *op)
         return err;
     now = old;
     now.active_ms = op->session->active_ms;
+    now.initialized = old.initialized || op->session->initialized;
     if (now.expires_ms < op->session->expires_ms)
         now.expires_ms = op->session->expires_ms;
     return save(b, &now, &old);
 }
 
+static int find_living(struct batch *b, struct str id, struct store_session *ret)
+{
+    struct store_session s;
+    int err = find_record(b, id, &s);
+    if (!err && s.expires_ms <= b->now_ms)
+        err = ERR_ABSENT;
+    if (!err)
+        *ret = s;
+    return err;
+}
+
+int session_require(struct batch *b, struct str id)
+{
+    struct store_session s;
+    return find_living(b, id, &s);
+}
+
+int session_put_log_level(struct batch *b, struct store_op *op)
+{
+    struct store_session s;
+    int err = find_living(b, op->session->id, &s);
+    if (err)
+        return err;
+    s.log_level = op->session->log_level;
+    return save(b, &s, &s);
+}
+
+int session_set_seen(struct batch *b, struct store_op *op)
+{
+    struct store_session s;
+    int err = find_living(b, op->session->id, &s);
+    if (err)
+        return err;
+    memcpy(s.seen, op->session->seen, sizeof s.seen);
+    return save(b, &s, &s);
+}
+
 static int forget(struct batch *b, const struct store_session *s)
 {
     int err = forget_expiry(b, s);
+    if (!err)
+        err = streams_forget_session(b, s->id);
+    if (!err)
+        err = pushes_forget_session(b, s->id);
     return err ? err : batch_remove(b, KV_SESSIONS, s->id);
 }
 
@@ -216,19 +266,19 @@ static int sweep_one(struct batch *b, const struct expiry_key *key, int64_t now_
 static int sweep_some(struct store *store, struct sweep *sweep, uint32_t max, bool *ret_more)
 {
     struct batch b;
-    uint32_t deleted = 0;
+    uint32_t deleted = 0, i = 0;
     int err = batch_begin(store, STORE_SYS, &b);
     if (err)
         return err;
     sweep->n = 0;
     struct str from = {sweep->at.len ? sweep->at.bytes : "", sweep->at.len};
     err = kv_scan(&b.txn, KV_SESSION_EXPIRY, from, collect, sweep);
-    for (uint32_t i = 0; err >= 0 && i < sweep->n && deleted < max; i++) {
+    for (; err >= 0 && i < sweep->n && deleted < max && b.changes < TXN_ROWS_MAX; i++) {
         err = sweep_one(&b, &sweep->keys[i], sweep->now_ms);
         deleted += err == 1;
         sweep->at = sweep->keys[i];
     }
-    *ret_more = sweep->n == SWEEP_ROWS;
+    *ret_more = sweep->n == SWEEP_ROWS || i < sweep->n;
     if (err >= 0)
         err = batch_commit(&b);
     else

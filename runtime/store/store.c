@@ -236,6 +236,10 @@ int store_maintain(struct store *store)
     err = keep_first(err, index_recover(store));
     err = keep_first(err, do_chore(store, STORE_DATA, indexes_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
+    err = keep_first(err, do_chore(store, STORE_SYS, streams_trim));
+    err = keep_first(err, do_chore(store, STORE_SYS, streams_purge));
+    err = keep_first(err, do_chore(store, STORE_SYS, pushes_trim));
+    err = keep_first(err, do_chore(store, STORE_SYS, mail_trim));
     return keep_first(err, load_recover(store));
 }
 

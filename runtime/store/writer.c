@@ -148,14 +148,11 @@ static void close_deliveries(struct deliveries *d)
         deliveries_free(d);
 }
 
-/* A write that is its own next is finished. */
 static void wake_waiters(struct writer *w, struct queue *finished)
 {
     pthread_mutex_lock(&w->lock);
-    while (finished->head) {
-        struct store_write *write = queue_take(finished);
-        write->next = write;
-    }
+    while (finished->head)
+        queue_take(finished)->is_finished = true;
     pthread_cond_broadcast(&w->finished);
     pthread_mutex_unlock(&w->lock);
 }
@@ -296,7 +293,7 @@ static int apply_list(struct batch *b, struct store_write *write)
 static bool is_refusal(int err)
 {
     return err == ERR_EXISTS || err == ERR_ABSENT || err == ERR_CONFLICT || err == ERR_LIMIT ||
-           err == ERR_SESSIONS || err == ERR_STALE || err == ERR_PARAMS;
+           err == ERR_SESSIONS || err == ERR_STREAMS || err == ERR_STALE || err == ERR_PARAMS;
 }
 
 /* What is refused before it changed anything is no error of the group. */
@@ -398,7 +395,7 @@ static void wait_until_finished(struct writer *w, struct store_write *write)
 {
     struct timespec until;
     pthread_mutex_lock(&w->lock);
-    while (write->next != write) {
+    while (!write->is_finished) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += WAITER_TICK_MS * 1000000;
         until.tv_sec += until.tv_nsec / 1000000000;
@@ -415,6 +412,7 @@ static void wait_until_finished(struct writer *w, struct store_write *write)
 static bool enqueue(struct writer *w, struct store_write *write)
 {
     write->submitted_ms = clock_mono_ms();
+    write->is_finished = false;
     pthread_mutex_lock(&w->lock);
     bool fits = w->n_waiting < WRITES_WAITING_MAX;
     if (fits) {

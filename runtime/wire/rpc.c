@@ -386,6 +386,19 @@ void rpc_open_result(struct buf *out, struct str id)
     buf_add_lit(out, ",\"result\":");
 }
 
+void rpc_open_call(struct buf *out, struct str id, const char *method)
+{
+    buf_add_lit(out, "{\"jsonrpc\":\"2.0\",");
+    if (id.p) {
+        buf_add_lit(out, "\"id\":");
+        buf_add_str(out, id);
+        buf_add_char(out, ',');
+    }
+    buf_add_lit(out, "\"method\":\"");
+    buf_add_str(out, str_of(method));
+    buf_add_lit(out, "\",\"params\":");
+}
+
 void rpc_close(struct buf *out)
 {
     buf_add_char(out, '}');

@@ -46,6 +46,8 @@ int rpc_batch_next(struct str *rest, struct str *ret);
 void rpc_write_result(struct buf *out, struct str id, struct str result_json);
 void rpc_open_result(struct buf *out, struct str id); /* ...then the result object, then: */
 void rpc_close(struct buf *out);
+/* A request or notification (id STR_NONE) of ours: ...then the params object, then rpc_close. */
+void rpc_open_call(struct buf *out, struct str id, const char *method);
 /* data_json: raw, or STR_NONE. */
 void rpc_write_error(struct buf *out, struct str id, int code, struct str message,
                      struct str data_json);

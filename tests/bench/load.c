@@ -6,19 +6,17 @@
  * the server on core 0 is what is measured. With --sessions each connection makes an MCP session
  * first. A reply counts if it is a 200 that holds TEXT.
  */
-#include "tests/lib/http.h"
+#include "tests/bench/asker.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 1024
-#define REPLY_MAX       65536
 
 struct options {
     uint16_t port;
@@ -26,14 +24,6 @@ struct options {
     double seconds;
     int connections, core;
     bool sessions;
-};
-
-struct client {
-    int fd;
-    char *request;
-    size_t request_n;
-    char *reply; /* what has come of the reply */
-    size_t n;
 };
 
 struct tally {
@@ -61,7 +51,7 @@ static void pin(int core)
     sched_setaffinity(0, sizeof set, &set); /* on one core only there is nothing to pin to */
 }
 
-static void prepare(struct client *c, const struct options *o)
+static void prepare(struct asker *c, const struct options *o)
 {
     struct http_conn conn;
     char session[128] = "";
@@ -69,62 +59,19 @@ static void prepare(struct client *c, const struct options *o)
         die("the server takes no connection");
     if (o->sessions && !http_handshake(&conn, "2025-06-18", session))
         die("the handshake failed");
-    int n = asprintf(
-        &c->request,
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
-        "Accept: application/json, text/event-stream\r\n%s%s%s"
-        "Content-Length: %zu\r\n\r\n%s",
-        o->port, session[0] ? "Mcp-Session-Id: " : "", session,
-        session[0] ? "\r\nMCP-Protocol-Version: 2025-06-18\r\n" : "", strlen(o->body), o->body);
-    c->reply = malloc(REPLY_MAX);
-    if (n < 0 || !c->reply)
-        die("no memory");
-    c->request_n = (size_t)n;
-    c->fd = conn.fd; /* taken over; nothing is left unread behind a handshake */
-    free(conn.in);
+    asker_open(c, &conn, session, o->body);
 }
 
-static void ask(struct client *c)
+static void on_readable(struct asker *c, const struct options *o, struct tally *tally)
 {
-    c->n = 0;
-    if (send(c->fd, c->request, c->request_n, MSG_NOSIGNAL) != (ssize_t)c->request_n)
-        die("the server does not take a request");
-}
-
-/* Bytes of the whole reply, 0 if its head is not complete. */
-static size_t reply_size(const struct client *c)
-{
-    const char *end = memmem(c->reply, c->n, "\r\n\r\n", 4);
-    if (!end)
-        return 0;
-    const char *length = strcasestr(c->reply, "\r\ncontent-length:");
-    if (!length || length > end)
-        die("a reply without Content-Length");
-    return (size_t)(end - c->reply) + 4 + strtoul(length + 17, NULL, 10);
-}
-
-static bool is_right(const struct client *c, const char *expect)
-{
-    return memcmp(c->reply, "HTTP/1.1 200", 12) == 0 &&
-           (!expect || memmem(c->reply, c->n, expect, strlen(expect)));
-}
-
-static void on_readable(struct client *c, const struct options *o, struct tally *tally)
-{
-    ssize_t n = recv(c->fd, c->reply + c->n, REPLY_MAX - 1 - c->n, 0);
-    if (n <= 0)
-        die("the server closed a connection");
-    c->n += (size_t)n;
-    c->reply[c->n] = 0;
-    size_t size = reply_size(c);
-    if (size == 0 || c->n < size)
+    if (!asker_receive(c))
         return;
     tally->requests++;
-    tally->errors += !is_right(c, o->expect);
-    ask(c);
+    tally->errors += !asker_is_right(c, o->expect);
+    asker_ask(c);
 }
 
-static void run(struct client *clients, const struct options *o)
+static void run(struct asker *clients, const struct options *o)
 {
     struct epoll_event events[256];
     struct tally tally = {0};
@@ -135,7 +82,7 @@ static void run(struct client *clients, const struct options *o)
     }
     double start = now_s(), end = start + o->seconds;
     for (int i = 0; i < o->connections; i++)
-        ask(&clients[i]);
+        asker_ask(&clients[i]);
     while (now_s() < end) {
         int n = epoll_wait(set, events, 256, 1000);
         if (n <= 0)
@@ -164,7 +111,7 @@ static void read_option(struct options *o, const char *name, const char *value)
 
 int main(int argc, char **argv)
 {
-    static struct client clients[CONNECTIONS_MAX];
+    static struct asker clients[CONNECTIONS_MAX];
     struct options o = {.seconds = 2, .connections = 64, .core = 1};
     if (argc < 3)
         die("usage: load PORT BODY [--seconds S] [--connections N] [--sessions] [--core K] "
@@ -183,10 +130,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < o.connections; i++)
         prepare(&clients[i], &o);
     run(clients, &o);
-    for (int i = 0; i < o.connections; i++) {
-        close(clients[i].fd);
-        free(clients[i].request);
-        free(clients[i].reply);
-    }
+    for (int i = 0; i < o.connections; i++)
+        asker_close(&clients[i]);
     return 0;
 }

@@ -165,6 +165,38 @@ says "a file that breaks off stops --reject too" 1 "nothing was imported" t impo
 ok "and leaves the reject file as it was" cmp -s out.ndjson before.ndjson
 says "--reject onto the file itself" 2 "is the file to be imported" t import geo.people seed.ndjson --reject seed.ndjson
 says "--reject into no folder" 1 "nowhere/out: No such file" t import geo.people seed.ndjson --reject nowhere/out
+{ printf '{"id": "wide", "email": "e@x", "more": "'; head -c 1100000 /dev/zero | tr '\0' x; echo '"}'; } >wide.ndjson
+wide="the row has 1100029 bytes as it is stored, and a row may have 1048576"
+says "a row that is too large stops an import, with its size" 1 "wide.ndjson:1: $wide" t import geo.people wide.ndjson
+says "or is left out" 0 "wide.ndjson:1: $wide" t import geo.people wide.ndjson --skip-bad
+{ printf '{"id": "many", "more": [0'; head -c 140000 /dev/zero | sed 's/\x00/,1/g'; echo ']}'; } >wide.ndjson
+says "so is one of too many values" 1 "the row has 140006 values and names, and a row may have 131072" \
+    t import geo.people wide.ndjson
+mkdir out.d
+says "--reject onto a folder" 1 "out.d: Is a directory" t import geo.people mixed.ndjson --reject out.d
+ok "imports nothing" test "$(rows people)" = "6 rows"
+"$TENON" table create geo.people people.json --data small >/dev/null
+for i in {1..300}; do printf '{"id": %d, "email": "%s%s"}\n' "$i" "$long" "$long"; done >many_bad.ndjson
+echo '{"id": "good"}' >>many_bad.ndjson
+(trap '' XFSZ; ulimit -f 200; "$TENON" import geo.people many_bad.ndjson --reject out.full --data small) >said.out 2>said.err
+is $? 1 "--reject onto a full disk"
+has "$(cat said.err)" "out.full: File too large" "says so"
+is "$(cat said.out)" "" "and no more"
+has "$("$TENON" table list --data small)" $'\t0 rows' "and imports nothing"
+is "$(find . -name 'out.full*')" "" "and leaves nothing"
+# a folder takes the name of the rejects while the rows are loaded
+{ echo '{"id": 5}'; seq -f '{"id": "n%06.0f"}' 1 30000; } >named.ndjson
+mkfifo told
+"$TENON" import geo.people named.ndjson --reject out.late --data small >said.out 2>told &
+exec 3<told
+read -r _ <&3 && kill -STOP $! && mkdir out.late && kill -CONT $!
+wait $!
+is $? 1 "--reject onto a name that is taken meanwhile"
+has "$(cat <&3)" "out.late: Is a directory; what should be in it is in $(echo out.late.*.part)" "tells where it is"
+exec 3<&-
+is "$(cat said.out)" "imported 30000 rows into geo.people, left out 1 bad records" "after what was done"
+is "$(jq -c .record out.late.*.part)" '{"id":5}' "and there it is"
+rm -r out.late*
 seq -f '{"id": "n%06.0f"}' 1 3000 >again.ndjson
 t import geo.people again.ndjson >/dev/null
 seq -f '{"id": "n%06.0f"}' 2001 5000 >again.ndjson
@@ -202,6 +234,35 @@ for format in ndjson csv json; do
     is "$(t export "geo.notes_$format" --format ndjson | jq -Sc 'del(.text)')" \
         "$(t export geo.notes --format ndjson | jq -Sc 'del(.text)')" "and are the same ($format)"
 done
+
+# ---- CSV and back, where an attribute's type is not said by a plain "type"
+cat >kinds.json <<'END'
+{"primaryKey": "id", "attributes": {"ref_null": {"nullable": true}},
+ "schema": {"type": "object", "$defs": {"count": {"$ref": "#/$defs/whole"}, "whole": {"type": "integer"},
+     "far": {"$id": "far", "type": "array", "items": {"type": "integer"}}},
+   "properties": {
+   "id": {"$ref": "#/$defs/count", "type": "integer"}, "ref": {"$ref": "#/$defs/count"}, "by_id": {"$ref": "far"},
+   "any": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/count"}]}, "one": {"oneOf": [{"type": "object"}, {"type": "null"}]},
+   "all": {"allOf": [{"type": "number"}, {"minimum": 1}]}, "choice": {"enum": [1, 2.5, true, [3]]},
+   "digits": {"enum": ["1", "2", null]}, "same": {"const": {"a": [1, "x,\"y\""]}}, "name": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+   "ref_null": {"$ref": "#/$defs/whole"}, "open": {}}}}
+END
+table create geo.kinds kinds.json >/dev/null
+cat >kinds.ndjson <<'END'
+{"id": 1, "ref": 7, "by_id": [1, 2], "any": true, "one": {"k": "v"}, "all": 1.5, "choice": 1, "digits": "1", "same": {"a": [1, "x,\"y\""]}, "name": "007", "ref_null": 3, "open": "a, b"}
+{"id": 2, "ref": -7, "by_id": [], "any": 12, "all": 3, "choice": 2.5, "digits": "2", "name": "", "open": "true"}
+{"id": 3, "choice": true, "any": false, "name": "[1]"}
+{"id": 4, "choice": [3], "name": "null"}
+END
+says "rows of all kinds of types" 0 "imported 4 rows" t import geo.kinds kinds.ndjson
+t export geo.kinds kinds.csv >/dev/null
+t export geo.kinds kinds.before.ndjson >/dev/null
+says "what is exported as CSV comes back by \$ref, anyOf, enum and const" 0 "imported 4 rows" \
+    t import --replace geo.kinds kinds.csv
+is "$(t export geo.kinds --format ndjson | jq -Sc .)" "$(jq -Sc . kinds.before.ndjson)" "and is the same"
+printf 'id,ref\n9,x\n' >bad.csv
+says "a cell that is not of the type behind a \$ref" 1 "bad.csv:2: ref: \"x\" does not fit its type" \
+    t import geo.kinds bad.csv
 
 says "drop without a word" 2 "give --yes" table drop geo.places </dev/null
 has "$(script -qec "$TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"

@@ -71,6 +71,11 @@ static int receive(struct http_conn *c, int64_t deadline)
     return n > 0;
 }
 
+int http_receive(struct http_conn *c, int64_t ms)
+{
+    return receive(c, now_ms() + ms);
+}
+
 bool http_send(struct http_conn *c, const void *p, size_t n)
 {
     const char *at = p;

@@ -43,6 +43,9 @@ void http_abort(struct http_conn *c);
 bool http_send(struct http_conn *c, const void *p, size_t n);
 /* The same, one byte per segment. */
 bool http_send_bytes(struct http_conn *c, const void *p, size_t n);
+/* What has arrived is appended to c->in, waiting for it so long. 1: more; 0: the end; -1: nothing.
+ */
+int http_receive(struct http_conn *c, int64_t ms);
 /* The next reply, also a 1xx. `head_only`: of a HEAD request. Free it by http_free. */
 enum http_got http_read(struct http_conn *c, bool head_only, struct http_reply *ret);
 void http_free(struct http_reply *r);

@@ -57,27 +57,21 @@ int loop_offload(struct loop *loop, struct loop_work *work)
     return 0;
 }
 
-static inline void *run_work(void *work)
-{
-    ((struct loop_work *)work)->run(work);
-    return NULL;
-}
+struct work_run {
+    struct loop *loop;
+    struct loop_work *work;
+    bool done; /* under the loop's lock */
+};
 
-/* The first piece of work, on a thread of its own. False: there is none. */
-static inline bool loop_work_turn(struct loop *loop)
+static inline void *run_work(void *arg)
 {
-    struct loop_work *work = loop->works;
-    pthread_t thread;
-    if (!work)
-        return false;
-    loop->works = work->next;
-    if (!loop->works)
-        loop->last_work = &loop->works;
-    if (pthread_create(&thread, NULL, run_work, work) != 0)
-        abort();
-    pthread_join(thread, NULL);
-    work->done(work);
-    return true;
+    struct work_run *run = arg;
+    run->work->run(run->work);
+    pthread_mutex_lock(&run->loop->lock);
+    run->done = true;
+    pthread_cond_signal(&run->loop->wake);
+    pthread_mutex_unlock(&run->loop->lock);
+    return NULL;
 }
 
 /* One post. False: nothing for `wait_s`. */
@@ -97,6 +91,38 @@ static inline bool loop_post_turn(struct loop *loop, int wait_s)
     if (post)
         post->fn(post);
     return post != NULL;
+}
+
+static inline bool work_is_done(struct work_run *run)
+{
+    struct loop *loop = run->loop;
+    pthread_mutex_lock(&loop->lock);
+    while (!loop->posts && !run->done)
+        pthread_cond_wait(&loop->wake, &loop->lock);
+    bool done = run->done;
+    pthread_mutex_unlock(&loop->lock);
+    return done;
+}
+
+/* The first piece of work, on a thread of its own; what it posts is served meanwhile. False: there
+ * is none. */
+static inline bool loop_work_turn(struct loop *loop)
+{
+    struct loop_work *work = loop->works;
+    struct work_run run = {.loop = loop, .work = work};
+    pthread_t thread;
+    if (!work)
+        return false;
+    loop->works = work->next;
+    if (!loop->works)
+        loop->last_work = &loop->works;
+    if (pthread_create(&thread, NULL, run_work, &run) != 0)
+        abort();
+    while (!work_is_done(&run))
+        loop_post_turn(loop, 0);
+    pthread_join(thread, NULL);
+    work->done(work);
+    return true;
 }
 
 /* One turn of either kind. */
@@ -149,6 +175,8 @@ static inline void bench_open(struct bench *b, const struct core_config *config)
 
 static inline void bench_close(struct bench *b)
 {
+    while (loop_turn(&b->loop, 0))
+        ;
     core_free(b->core);
     store_close(b->store);
     while (loop_turn(&b->loop, 0)) /* the store's last post frees what it needs */

@@ -113,6 +113,7 @@ static const struct {
     {"{\"mcp\": {\"application\": {\"quota\": 1}}}", 1, "quota: expected an object"},
     {"{\"mcp\": {\"application\": {\"deny\": [1]}}}", 1, "deny: expected an array"},
     {"{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 0}}}", 1, "timeoutMs: expected a whole"},
+    {"{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 3600001}}}", 1, "from 1 to 3600000"},
     {"{\"workers\":\n\n", 3, ""},
     {"", 1, ""},
 };
@@ -158,7 +159,7 @@ static void a_key_without_effect_is_taken_with_a_warning(void **state)
     (void)state;
     assert_non_null(log);
     dup2(fileno(log), STDERR_FILENO);
-    int err = load(&f, "{\"mcp\": {\"serverRequest\": {\"timeoutMs\": 5},\n"
+    int err = load(&f, "{\"mcp\": {\"operations\": {\"quota\": {}},\n"
                        "\"application\": {\"allow\": [\"a\"], \"rateLimit\": {\"x\": 1}},\n"
                        "\"subscriptions\": {\"coalesceMs\": 0}}}");
     dup2(real, STDERR_FILENO);
@@ -167,7 +168,7 @@ static void a_key_without_effect_is_taken_with_a_warning(void **state)
     assert_true(fread(said, 1, sizeof said - 1, log) > 0);
     fclose(log);
     assert_int_equal(err, 0);
-    assert_non_null(strstr(said, ":1: mcp.serverRequest.timeoutMs is known but has no effect"));
+    assert_non_null(strstr(said, ":1: mcp.operations.quota is known but has no effect"));
     assert_non_null(strstr(said, ":2: mcp.application.allow is known"));
     assert_non_null(strstr(said, ":2: mcp.application.rateLimit is known"));
     assert_non_null(strstr(said, ":3: mcp.subscriptions.coalesceMs is known"));

@@ -64,8 +64,9 @@ static void RS_03_rows_tables_and_descriptions_are_read(void **state)
              "{\"contents\":[{\"uri\":\"tenon://about\",\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p, "\\\"protocolVersions\\\":[\\\"2025-06-18\\\",\\\"2025-03-26\\\"]"));
-    assert_non_null(
-        strstr(bench.body.p, "\\\"capabilities\\\":{\\\"resources\\\":{},\\\"tools\\\":{}}"));
+    assert_non_null(strstr(bench.body.p,
+                           "\\\"capabilities\\\":{\\\"logging\\\":{},\\\"resources\\\":{"
+                           "\\\"listChanged\\\":true},\\\"tools\\\":{\\\"listChanged\\\":true}}"));
     read_uri(*state, "tenon://schema/shop/book", "{\"contents\":[{\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p,

@@ -199,8 +199,8 @@ static void values_too_long_to_order_by_are_told(void **state)
     add(*state, row);
     search(
         *state, "{\"order_by\":[\"name\"]}",
-        "{\"isError\":true,\"content\":[{\"text\":\"The rows cannot be ordered like this: a value "
-        "is too long. Order by another attribute.\"}]}");
+        "{\"isError\":true,\"content\":[{\"text\":\"The rows cannot be ordered like this: one of "
+        "them has a value of more than 507 bytes there. Order by another attribute.\"}]}");
     search(*state, "{\"where\":\"id < 9\",\"order_by\":[\"name\"]}", "{\"-\":[\"isError\"]}");
 }
 

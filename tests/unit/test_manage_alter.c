@@ -88,6 +88,24 @@ static void attributes_that_are_hidden_or_filled_in(void **state)
                                "{\"name\":\"by_people\",\"on\":[\"people\"]}]}");
 }
 
+/* The fault is not one of the schema by which rows are stored. */
+static void rows_that_hold_what_becomes_the_version_are_told(void **state)
+{
+    struct rig *r = *state;
+    create(r, CITY_PLAIN);
+    assert_int_equal(put(r, "{\"code\":\"A\"}"), 0);
+    assert_int_equal(put(r, "{\"code\":\"B\",\"people\":5}"), 0);
+    assert_int_equal(alter(r, CITY ",\"attributes\":{\"people\":{\"role\":\"version\"}}}"),
+                     ERR_PARAMS);
+    assert_why(r, ERR_PARAMS,
+               "1 rows do not fit it; the first is \"B\" (/people: role, expected nothing: the "
+               "server sets the version, so rows may not hold it)");
+    assert_string_equal(r->m.broken.v[0].fault.pointer, "/people");
+    assert_string_equal(r->m.broken.v[0].fault.keyword, "role");
+    assert_int_equal(put(r, "{\"code\":\"B\"}"), 0);
+    assert_int_equal(alter(r, CITY ",\"attributes\":{\"people\":{\"role\":\"version\"}}}"), 0);
+}
+
 static int write_a_small_one(struct rig *r)
 {
     return put(r, "{\"code\":\"Z\",\"people\":1}");
@@ -289,6 +307,7 @@ int main(void)
         BOTH(all_rows_that_break_are_counted_and_ten_shown),
         BOTH(the_key_and_the_indexes_stay),
         BOTH(attributes_that_are_hidden_or_filled_in),
+        BOTH(rows_that_hold_what_becomes_the_version_are_told),
         BOTH(rows_that_are_written_meanwhile_are_checked),
         BOTH(an_index_that_is_made_meanwhile_stays),
         BOTH(writes_that_never_end_do_not_hold_it_up),

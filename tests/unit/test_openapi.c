@@ -219,10 +219,21 @@ static void tables_beyond_the_size_are_counted(void **state)
     struct buf text = {0};
     (void)state;
     read_document(); /* so that there is a catalog */
-    assert_int_equal(openapi_write(bench.core->catalog, 2000, &text), 0);
+    assert_int_equal(openapi_write(bench.core->catalog, 2000, NULL, &text), 0);
     const struct tape_node *document = open_json(&arena, buf_str(&text));
     check_document(document, 0);
     assert_int_equal(tape_get(document, STR("x-omitted-tables"))->v.i, 2);
+    buf_done(&text);
+}
+
+static void C_03_it_is_not_written_for_a_call_that_was_cancelled(void **state)
+{
+    struct buf text = {0};
+    const _Atomic int stop = ERR_CANCELLED;
+    (void)state;
+    read_document();
+    assert_int_equal(openapi_write(bench.core->catalog, 0, &stop, &text), ERR_CANCELLED);
+    assert_int_equal(text.n, 0);
     buf_done(&text);
 }
 
@@ -232,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPENAPI_TEST(it_is_listed_on_both_profiles),
+        OPENAPI_TEST(C_03_it_is_not_written_for_a_call_that_was_cancelled),
         OPENAPI_TEST(it_has_the_structure_of_OpenAPI_3_1),
         OPENAPI_TEST(its_schemas_are_those_of_the_tools),
         OPENAPI_TEST(a_table_that_is_dropped_is_gone),

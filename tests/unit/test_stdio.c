@@ -1,5 +1,5 @@
 /* tests/unit/test_stdio.c - the stdio transport: lines in, lines out, and when it ends. */
-#include "net_rig.h"
+#include "stream_rig.h"
 
 #include "base/clock.h"
 
@@ -10,6 +10,7 @@ struct pipes {
 
 static int serve_stdio(void)
 {
+    rig_handle_more = rig_stream_words;
     const struct net_callbacks callbacks = {
         .worker_start = rig_worker_start,
         .worker_stop = rig_worker_stop,
@@ -183,6 +184,79 @@ static void a_client_that_closes_stdout_ends_it(void **state)
     close(p.in);
 }
 
+/* ---- Streams: lines as all others, without ids ------------------------------------------------*/
+
+static void a_call_that_streams(void **state)
+{
+    (void)state;
+    struct pipes p = open_stdio();
+    put(&p, "\"stream 2\"\n1\n");
+    expect(&p, "{\"n\":1}\n{\"n\":2}\n1\n");
+    put(&p, "\"early 2\"\n1\n"); /* its call is over before its stream */
+    expect(&p, "{\"n\":1}\n{\"n\":2}\n1\n");
+    put(&p, "\"hold\"\n\"hold\"\n\"tell {\"a\":\r1}\"\n\"end\"\n\"calls\"\n");
+    expect(&p, "{\"held\":true}\n{\"held\":true}\n{\"a\": 1}\n{\"a\": 1}\n\"told\"\n\"end\"\n0\n");
+    end(&p);
+}
+
+static void what_belongs_to_no_call_goes_to_stdout(void **state)
+{
+    (void)state;
+    struct pipes p = open_stdio();
+    put(&p, "\"push {\"a\":1}\"\n2\n");
+    expect(&p, "{\"a\":1}\n\"pushed\"\n2\n");
+    end(&p);
+}
+
+static void streams_end_with_stdout(void **state)
+{
+    (void)state;
+    struct pipes p = open_stdio();
+    put(&p, "\"hold\"\n");
+    expect(&p, "{\"held\":true}\n");
+    close(p.out);
+    put(&p, "\"tell 1\"\n\"push 1\"\n\"stream 3\"\n"); /* and no sink any more */
+    assert_int_equal(rig_wait_exit(p.pid), 0);
+    close(p.in);
+}
+
+static void streams_end_with_the_input(void **state)
+{
+    (void)state;
+    struct pipes p = open_stdio();
+    put(&p, "\"hold\"\n\"hold\"\n");
+    expect(&p, "{\"held\":true}\n{\"held\":true}\n");
+    close(p.in);
+    assert_int_equal(rig_wait_exit(p.pid), 0);
+    close(p.out);
+}
+
+/* All is taken meanwhile, since nothing else keeps it. */
+static void a_flood_to_a_reader_that_pauses(void **state)
+{
+    (void)state;
+    struct pipes p = open_stdio();
+    put(&p, "\"flood 5000\"\n3\n");
+    size_t n = 0, wanted = 5000 * (FLOOD_BYTES + 1) + 2;
+    char chunk[65536];
+    while (n < wanted) {
+        ssize_t r = read(p.out, chunk, sizeof chunk);
+        assert_true(r > 0);
+        n += (size_t)r;
+    }
+    assert_int_equal(n, wanted);
+    end(&p);
+}
+
+static void a_reader_that_never_reads_is_given_up(void **state)
+{
+    (void)state;
+    struct pipes p = open_stdio();
+    put(&p, "\"flood 80000\"\n");
+    assert_int_equal(rig_wait_exit(p.pid), 0);
+    close(p.in), close(p.out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +269,12 @@ int main(void)
         cmocka_unit_test(IO_01_an_answer_is_one_line),
         cmocka_unit_test(a_reader_that_pauses_gets_all),
         cmocka_unit_test(a_client_that_closes_stdout_ends_it),
+        cmocka_unit_test(a_call_that_streams),
+        cmocka_unit_test(what_belongs_to_no_call_goes_to_stdout),
+        cmocka_unit_test(streams_end_with_stdout),
+        cmocka_unit_test(streams_end_with_the_input),
+        cmocka_unit_test(a_flood_to_a_reader_that_pauses),
+        cmocka_unit_test(a_reader_that_never_reads_is_given_up),
     };
     return cmocka_run_group_tests_name("stdio", tests, NULL, NULL);
 }

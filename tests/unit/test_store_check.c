@@ -370,26 +370,130 @@ static void records_of_sys_that_cannot_be_read_are_found(void **state)
     expect(f, 3, "session \\x01\"x cannot be read");
 }
 
-#define CASES(X)                                     \
-    X(a_row_without_its_entry_is_found)              \
-    X(an_entry_without_its_row_is_found)             \
-    X(an_entry_that_is_none_is_found)                \
-    X(a_row_behind_the_back_of_its_indexes_is_found) \
-    X(a_double_in_a_unique_index_is_found)           \
-    X(a_row_that_cannot_be_read_is_found_and_passed) \
-    X(a_wrong_count_is_found)                        \
-    X(holes_in_the_log_are_found)                    \
-    X(what_the_log_forgot_is_not_asked_for)          \
-    X(a_version_from_the_future_is_found)            \
-    X(what_belongs_to_nobody_is_found)               \
-    X(a_damaged_catalog_is_found)                    \
-    X(a_table_without_a_count_is_found)              \
-    X(an_index_that_nobody_builds_is_found)          \
-    X(what_was_compared_is_counted)                  \
-    X(keys_are_shown_as_people_know_them)            \
-    X(a_session_that_will_not_expire_is_found)       \
-    X(an_entry_of_a_session_that_is_gone_is_found)   \
-    X(records_of_sys_that_cannot_be_read_are_found)
+/* ---- Streams and what waits ----------------------------------------------------------------- */
+
+static struct str live_key(uint64_t stream, uint64_t n, struct sys_key *space)
+{
+    assert_int_equal(stream_key(STR(SESSION_ID), stream, space), 0);
+    if (n)
+        sys_key_add(space, n);
+    return sys_key_str(space);
+}
+
+static struct store_op live_op(enum store_op_kind kind, const struct store_stream *stream,
+                               const struct store_claim *claim)
+{
+    return (struct store_op){.kind = kind,
+                             .if_version = STORE_ANY,
+                             .stream = stream,
+                             .claim = claim,
+                             .message = STR("{}"),
+                             .until_ms = INT64_MAX};
+}
+
+/* A session of now with a stream of three frames, a claim, a message and a letter. */
+static void make_live(struct fixture *f)
+{
+    struct store_session s = {
+        .id = STR(SESSION_ID), .log_level = -1, .expires_ms = clock_wall_ms() + 3600000};
+    struct store_stream stream = {.session = s.id, .id = 5, .writer = {1, 1}};
+    struct store_claim claim = {.session = s.id, .stream = 5, .worker = {1, 1}, .token = 3};
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_SESSION, .if_version = STORE_MISSING, .session = &s},
+        live_op(STORE_PUT_STREAM, &stream, NULL),
+        live_op(STORE_PUT_FRAME, &stream, NULL),
+        live_op(STORE_PUT_FRAME, &stream, NULL),
+        live_op(STORE_PUT_FRAME, &stream, NULL),
+        live_op(STORE_CLAIM_PUSHES, NULL, &claim),
+        live_op(STORE_PUT_PUSH, NULL, &claim),
+        live_op(STORE_PUT_MAIL, NULL, NULL),
+    };
+    for (uint32_t i = 0; i < 3; i++)
+        ops[2 + i].n = i + 1;
+    assert_int_equal(write_list(f->store, STORE_SYS, ops, 8, NULL), 0);
+    check_is_clean(f->store);
+}
+
+static void a_stream_that_counts_its_frames_wrong_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct sys_key key;
+    make_live(f);
+    change_in(f, STORE_SYS, KV_FRAMES, live_key(5, 2, &key), STR_NONE);
+    expect(f, 1,
+           "a stream of session 0123abcd... has 2 frames (10 bytes, from 1 to 3), but says 3 (15 "
+           "bytes, from 1 to 3)\n");
+    change_in(f, STORE_SYS, KV_FRAMES, live_key(5, 3, &key), STR_NONE);
+    expect(f, 1, "has 1 frames (5 bytes, from 1 to 1), but says 3");
+}
+
+static void frames_without_a_stream_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct sys_key key;
+    make_live(f);
+    change_in(f, STORE_SYS, KV_STREAMS, live_key(5, 0, &key), STR_NONE);
+    expect(f, 1, "frames of a stream of session 0123abcd..., which is not there\n");
+    change_in(f, STORE_SYS, KV_CUT, live_key(5, 0, &key), STR("")); /* the keeper will */
+    check_is_clean(f->store);
+}
+
+static void what_belongs_to_a_session_that_is_gone_is_found(void **state)
+{
+    struct fixture *f = *state;
+    make_live(f);
+    change_in(f, STORE_SYS, KV_SESSIONS, STR(SESSION_ID), STR_NONE);
+    expect(f, 4, "a stream of session 0123abcd..., which is not there\n");
+    expect(f, 4, "a claim of session 0123abcd..., which is not there\n");
+    expect(f, 4, "a waiting message of session 0123abcd..., which is not there\n");
+}
+
+static void live_records_that_cannot_be_read_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct sys_key key;
+    struct store_checked done;
+    make_live(f);
+    assert_int_equal(store_check(f->store, print_finding, NULL, &done), 0);
+    assert_int_equal(done.n_streams, 1);
+    assert_int_equal(done.n_frames, 3);
+    assert_int_equal(done.n_pushes, 1);
+    change_in(f, STORE_SYS, KV_STREAMS, live_key(5, 0, &key), STR("\x81\x01"));
+    change_in(f, STORE_SYS, KV_FRAMES, live_key(5, 2, &key), STR("\x82\x09"));
+    change_in(f, STORE_SYS, KV_CLAIMS, STR(SESSION_ID), STR(""));
+    change_in(f, STORE_SYS, KV_PUSHES, STR("x"), STR("\x81\x01"));
+    change_in(f, STORE_SYS, KV_MAIL, STR("x"), STR("\x81\x01"));
+    expect(f, 5, "a stream cannot be read: The store is damaged\n");
+    expect(f, 5, "a frame cannot be read: The store is damaged\n");
+    expect(f, 5, "a claim cannot be read: The store is damaged\n");
+    expect(f, 5, "a waiting message cannot be read: The store is damaged\n");
+    expect(f, 5, "a letter cannot be read: The store is damaged\n");
+}
+
+#define CASES(X)                                       \
+    X(a_row_without_its_entry_is_found)                \
+    X(an_entry_without_its_row_is_found)               \
+    X(an_entry_that_is_none_is_found)                  \
+    X(a_row_behind_the_back_of_its_indexes_is_found)   \
+    X(a_double_in_a_unique_index_is_found)             \
+    X(a_row_that_cannot_be_read_is_found_and_passed)   \
+    X(a_wrong_count_is_found)                          \
+    X(holes_in_the_log_are_found)                      \
+    X(what_the_log_forgot_is_not_asked_for)            \
+    X(a_version_from_the_future_is_found)              \
+    X(what_belongs_to_nobody_is_found)                 \
+    X(a_damaged_catalog_is_found)                      \
+    X(a_table_without_a_count_is_found)                \
+    X(an_index_that_nobody_builds_is_found)            \
+    X(what_was_compared_is_counted)                    \
+    X(keys_are_shown_as_people_know_them)              \
+    X(a_session_that_will_not_expire_is_found)         \
+    X(an_entry_of_a_session_that_is_gone_is_found)     \
+    X(records_of_sys_that_cannot_be_read_are_found)    \
+    X(a_stream_that_counts_its_frames_wrong_is_found)  \
+    X(frames_without_a_stream_are_found)               \
+    X(what_belongs_to_a_session_that_is_gone_is_found) \
+    X(live_records_that_cannot_be_read_are_found)
 
 int main(void)
 {

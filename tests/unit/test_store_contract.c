@@ -450,6 +450,23 @@ static void every_change_is_in_the_log(void **state)
     assert_int_equal(read_changes(f->store, UINT64_MAX - 1).n, 0);
 }
 
+static void a_changed_resource_is_only_in_the_log(void **state)
+{
+    struct fixture *f = *state;
+    char uri[URI_BYTES_MAX + 2];
+    uint64_t before = last_seq(f->store);
+    struct store_op op = {.kind = STORE_LOG_RESOURCE, .if_version = STORE_ANY, .key = STR("x://y")};
+    assert_int_equal(write_list(f->store, STORE_DATA, &op, 1, NULL), 0);
+    assert_int_equal(op.ret_seq, before + 1);
+    struct changes c = read_changes(f->store, before);
+    assert_true(c.n == 1 && c.last.kind == STORE_RESOURCE_CHANGED && c.last.table == 0);
+    assert_string_equal(c.key, "x://y");
+    memset(uri, 'x', sizeof uri);
+    op.key = (struct str){uri, URI_BYTES_MAX + 1};
+    assert_int_equal(write_list(f->store, STORE_DATA, &op, 1, NULL), ERR_LIMIT);
+    assert_int_equal(read_changes(f->store, before).n, 1);
+}
+
 #define THREADS         4
 #define WRITES_A_THREAD 200
 
@@ -599,9 +616,9 @@ static void a_random_mix_agrees_with_a_model(void **state)
     X(lists_have_a_limit)                                 \
     X(an_operation_of_the_other_space_is_refused)         \
     X(every_change_is_in_the_log)                         \
+    X(a_changed_resource_is_only_in_the_log)              \
     X(threads_leave_no_gap_in_the_log)                    \
-    X(the_log_is_bounded_and_says_where_it_starts)        \
-    X(a_random_mix_agrees_with_a_model)
+    X(the_log_is_bounded_and_says_where_it_starts) X(a_random_mix_agrees_with_a_model)
 
 int main(void)
 {

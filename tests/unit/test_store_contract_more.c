@@ -92,6 +92,23 @@ static void REFERENCE_c_5_a_late_touch_does_not_bring_a_session_back(void **stat
     assert_int_equal(count_sessions(f->store), 0);
 }
 
+static void a_touch_says_that_a_session_is_initialized_and_never_that_it_is_not(void **state)
+{
+    struct fixture *f = *state;
+    struct store_session s = session_of("a", 60000), touch = s, back;
+    struct arena arena;
+    arena_init(&arena, 0);
+    s.initialized = false;
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
+    for (int i = 0; i < 2; i++) {
+        touch.initialized = i == 0;
+        assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &touch, STORE_PRESENT), 0);
+        assert_int_equal(get_session(f->store, "a", &arena, &back), 0);
+        assert_true(back.initialized);
+    }
+    arena_done(&arena);
+}
+
 static void a_touch_moves_only_the_times(void **state)
 {
     struct fixture *f = *state;
@@ -99,12 +116,14 @@ static void a_touch_moves_only_the_times(void **state)
     struct arena arena;
     arena_init(&arena, 0);
     assert_int_equal(session_op(f->store, STORE_PUT_SESSION, &s, STORE_MISSING), 0);
+    assert_false(s.initialized);
     touch.active_ms = s.active_ms + 1000;
     touch.expires_ms = s.expires_ms + 600000;
     assert_int_equal(session_op(f->store, STORE_TOUCH_SESSION, &touch, STORE_PRESENT), 0);
     assert_int_equal(get_session(f->store, "a", &arena, &back), 0);
     assert_true(str_eq(back.user, STR("ada")) && back.created_ms == s.created_ms);
     assert_true(back.active_ms == touch.active_ms && back.expires_ms == touch.expires_ms);
+    assert_false(back.initialized);
     arena_done(&arena);
     assert_int_equal(store_sweep_sessions(f->store, s.expires_ms + 1, 10), 0); /* not by then */
     assert_int_equal(store_sweep_sessions(f->store, touch.expires_ms + 1, 10), 1);
@@ -488,25 +507,26 @@ static void the_secret_and_the_id_stay_the_same(void **state)
     store_view_close(sys);
 }
 
-#define CASES(X)                                                \
-    X(sessions_come_back_as_they_were_put)                      \
-    X(REFERENCE_c_5_a_late_touch_does_not_bring_a_session_back) \
-    X(a_touch_moves_only_the_times)                             \
-    X(an_expired_session_is_absent)                             \
-    X(the_sweep_takes_what_expired_and_no_more)                 \
-    X(sessions_beyond_the_cap_are_refused)                      \
-    X(a_touch_does_not_shorten_a_life)                          \
-    X(session_fields_have_limits)                               \
-    X(completions_come_on_the_loop_in_order)                    \
-    X(a_group_gives_each_list_its_own_answer)                   \
-    X(closing_commits_what_waits_and_calls_nobody)              \
-    X(a_load_that_is_committed_is_there)                        \
-    X(a_load_that_is_aborted_leaves_what_stood_before)          \
-    X(a_load_obeys_conditions_and_names_the_row)                \
-    X(a_load_names_a_row_over_a_limit)                          \
-    X(an_aborted_load_leaves_what_others_wrote_meanwhile)       \
-    X(a_load_survives_the_drop_of_its_table)                    \
-    X(one_load_at_a_time)                                       \
+#define CASES(X)                                                           \
+    X(sessions_come_back_as_they_were_put)                                 \
+    X(REFERENCE_c_5_a_late_touch_does_not_bring_a_session_back)            \
+    X(a_touch_says_that_a_session_is_initialized_and_never_that_it_is_not) \
+    X(a_touch_moves_only_the_times)                                        \
+    X(an_expired_session_is_absent)                                        \
+    X(the_sweep_takes_what_expired_and_no_more)                            \
+    X(sessions_beyond_the_cap_are_refused)                                 \
+    X(a_touch_does_not_shorten_a_life)                                     \
+    X(session_fields_have_limits)                                          \
+    X(completions_come_on_the_loop_in_order)                               \
+    X(a_group_gives_each_list_its_own_answer)                              \
+    X(closing_commits_what_waits_and_calls_nobody)                         \
+    X(a_load_that_is_committed_is_there)                                   \
+    X(a_load_that_is_aborted_leaves_what_stood_before)                     \
+    X(a_load_obeys_conditions_and_names_the_row)                           \
+    X(a_load_names_a_row_over_a_limit)                                     \
+    X(an_aborted_load_leaves_what_others_wrote_meanwhile)                  \
+    X(a_load_survives_the_drop_of_its_table)                               \
+    X(one_load_at_a_time)                                                  \
     X(the_secret_and_the_id_stay_the_same)
 
 int main(void)

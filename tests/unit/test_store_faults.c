@@ -66,7 +66,7 @@ static void a_file_of_another_program_has_an_unknown_format(void **state)
     expect_refusal(NOSYNC, ERR_STORE_FORMAT, "another program");
 }
 
-static void remove_map(const char *name)
+static void remove_map(const char *file, const char *name)
 {
     MDB_env *env;
     MDB_txn *txn;
@@ -74,7 +74,7 @@ static void remove_map(const char *name)
     assert_int_equal(mdb_env_create(&env), 0);
     assert_int_equal(mdb_env_set_maxdbs(env, 1), 0);
     assert_int_equal(mdb_env_set_mapsize(env, 1 << 30), 0);
-    assert_int_equal(mdb_env_open(env, file_in("data.mdb"), MDB_NOSUBDIR, 0600), 0);
+    assert_int_equal(mdb_env_open(env, file_in(file), MDB_NOSUBDIR, 0600), 0);
     assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
     assert_int_equal(mdb_dbi_open(txn, name, 0, &map), 0);
     assert_int_equal(mdb_drop(txn, map, 1), 0);
@@ -110,9 +110,9 @@ static void a_file_without_the_newer_maps_is_brought_up_to_date(void **state)
     struct store *store = open_ok(NOSYNC);
     set_format(store, STORE_DATA, 1);
     store_close(store);
-    remove_map("indexes");
-    remove_map("entries");
-    remove_map("dropped_idx");
+    remove_map("data.mdb", "indexes");
+    remove_map("data.mdb", "entries");
+    remove_map("data.mdb", "dropped_idx");
     expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "older version");
     expect_intact();
     store = open_ok(NOSYNC);
@@ -147,7 +147,7 @@ static void an_older_format_is_raised_by_who_may_write(void **state)
                    "open it for writing");
     store = open_ok(NOSYNC);
     assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
-    assert_int_equal(format_of(store, STORE_SYS), STORE_FORMAT);
+    assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
     assert_int_equal(count_sessions(store), 1); /* `sys` was not set aside for it */
     store_close(store);
     store = open_ok((struct store_config){.read_only = true});
@@ -239,6 +239,82 @@ static void expect_sys_set_aside(void)
     store_close(store);
 }
 
+/* As it was written before there were streams, without what a client was told. */
+static void put_older_session(struct store *store, const char *id)
+{
+    struct kv_txn txn;
+    struct buf record = {0};
+    struct expiry_key expiry;
+    int64_t expires_ms = clock_wall_ms() + 3600000;
+    record_begin(&record, 10);
+    for (int i = 0; i < 5; i++)
+        cbor_write_str(STR("{}"), &record);
+    for (int i = 0; i < 4; i++)
+        cbor_write_int(i, &record);
+    cbor_write_int(expires_ms, &record);
+    assert_int_equal(kv_begin(store->envs[STORE_SYS], true, &txn), 0);
+    assert_int_equal(kv_put(&txn, KV_SESSIONS, str_of(id), buf_str(&record)), 0);
+    struct str entry = session_expiry_key(expires_ms, str_of(id), &expiry);
+    assert_int_equal(kv_put(&txn, KV_SESSION_EXPIRY, entry, STR("")), 0);
+    assert_int_equal(kv_commit(&txn), 0);
+    buf_done(&record);
+}
+
+static void set_log_level_of(struct store *store, const char *id)
+{
+    struct store_session s = {.id = str_of(id), .log_level = 7};
+    struct store_op op = {.kind = STORE_SET_LOG_LEVEL, .if_version = STORE_ANY, .session = &s};
+    assert_int_equal(write_list(store, STORE_SYS, &op, 1, NULL), 0);
+}
+
+static void open_stream_of(struct store *store, const char *id)
+{
+    struct store_stream s = {.session = str_of(id), .id = 1};
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_STREAM, .if_version = STORE_ANY, .stream = &s},
+        {.kind = STORE_PUT_FRAME, .stream = &s, .n = 1, .message = STR("{}")},
+    };
+    assert_int_equal(write_list(store, STORE_SYS, ops, 2, NULL), 0);
+}
+
+static void expect_log_level(struct store *store, const char *id, int32_t level)
+{
+    struct arena arena;
+    struct store_session s;
+    arena_init(&arena, 0);
+    struct store_view *view = view_of(store, STORE_SYS);
+    assert_int_equal(store_get_session(view, str_of(id), &arena, &s), 0);
+    assert_true(s.log_level == level && s.seen[0] == 0 && s.seen[1] == 0);
+    store_view_close(view);
+    arena_done(&arena);
+}
+
+static void a_sys_from_before_there_were_streams_keeps_its_sessions(void **state)
+{
+    static const char *const newer[] = {"streams", "frames", "cut", "claims", "pushes", "mail"};
+    (void)state;
+    make_store();
+    struct store *store = open_ok(NOSYNC);
+    put_older_session(store, "older");
+    set_format(store, STORE_SYS, 2);
+    store_close(store);
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        remove_map("sys.mdb", newer[i]);
+    store = open_ok((struct store_config){.read_only = true}); /* as if it were empty */
+    assert_int_equal(count_sessions(store), 0);
+    assert_int_equal(scan_count(store, TABLE), 300);
+    store_close(store);
+    store = open_ok(NOSYNC);
+    assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
+    assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
+    assert_int_equal(count_sessions(store), 2);
+    expect_log_level(store, "older", 1);
+    set_log_level_of(store, "older");
+    open_stream_of(store, "older");
+    expect_log_level(store, "older", 7);
+    store_close(store);
+}
+
 static void a_damaged_sys_is_set_aside(void **state)
 {
     (void)state;
@@ -249,7 +325,7 @@ static void a_damaged_sys_is_set_aside(void **state)
     expect_sys_set_aside();
     struct store *store = open_ok(NOSYNC);
     assert_int_equal(count_sessions(store), 1);
-    set_format(store, STORE_SYS, STORE_FORMAT + 1);
+    set_format(store, STORE_SYS, SYS_FORMAT + 1);
     store_close(store);
     expect_sys_set_aside();
 }
@@ -398,6 +474,7 @@ int main(void)
         CASE(a_file_without_the_newer_maps_is_brought_up_to_date),
         CASE(a_row_of_a_newer_format_is_said),
         CASE(a_row_that_is_no_record_is_damaged),
+        CASE(a_sys_from_before_there_were_streams_keeps_its_sessions),
         CASE(a_damaged_sys_is_set_aside),
         CASE(after_another_boot_sys_is_kept_only_if_it_was_closed_clean),
         CASE(only_the_last_who_closes_marks_sys_clean),

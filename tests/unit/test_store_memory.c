@@ -1,9 +1,11 @@
-/* tests/unit/test_store_memory.c - the n-th allocation fails, for every n, while an index is built
- * or a store is checked: it is an error, nothing is lost or left, and the next attempt works. */
+/* tests/unit/test_store_memory.c - the n-th allocation fails, for every n, while an index is built,
+ * a stream is written or a store is checked: it is an error, nothing is lost or left, and the next
+ * attempt works. */
 #include "failing_heap.h"
 
 #include "store_contract.h"
 #include "store_index.h"
+#include "store_live.h"
 
 #define ROWS 40
 
@@ -70,6 +72,86 @@ static void the_two_rows_of_a_double_need_memory_too(void **state)
     }
 }
 
+/* In this thread, the one whose heap fails. */
+static int apply(struct store *store, struct store_op *ops, uint32_t n)
+{
+    struct batch b;
+    int err = batch_begin(store, STORE_SYS, &b);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < n && !err; i++)
+        err = batch_apply(&b, &ops[i]);
+    if (!err)
+        return batch_commit(&b);
+    batch_abort(&b);
+    return err;
+}
+
+static int delete_session(struct store *store)
+{
+    struct store_session s = {.id = SESSION};
+    struct store_op op = {.kind = STORE_DELETE_SESSION, .if_version = STORE_ANY, .session = &s};
+    return apply(store, &op, 1);
+}
+
+/* A whole life of a stream, in one list. */
+static int live(struct store *store, uint64_t id)
+{
+    struct store_stream s = stream_of(SESSION, id);
+    struct store_claim claim = {.session = SESSION, .stream = id, .worker = me, .token = 1};
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_STREAM, .stream = &s},
+        {.kind = STORE_CLAIM_PUSHES, .claim = &claim},
+        {.kind = STORE_PUT_PUSH, .claim = &claim, .message = STR("a"), .until_ms = INT64_MAX},
+        frame_op(&s, 1, STR("a")),
+        frame_op(&s, 2, STR("b")),
+        {.kind = STORE_PUT_MAIL, .to = you, .message = STR("c")},
+    };
+    ops[4].max_frames = 1;
+    return apply(store, ops, 6);
+}
+
+static void a_stream_without_memory_is_written_whole_or_not_at_all(void **state)
+{
+    struct fixture *f = *state;
+    int err = ERR_NO_MEMORY;
+    unsigned n = 0;
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, SESSION), 0);
+    while (err) {
+        heap_fail_at(++n);
+        err = live(f->store, 5);
+        heap_ok();
+        assert_true(n < 2000 && (err == 0 || err == ERR_NO_MEMORY));
+        uint64_t expected = err ? 0 : 1;
+        assert_int_equal(count_sys(f->store, KV_STREAMS), expected);
+        assert_int_equal(count_sys(f->store, KV_FRAMES), expected);
+        assert_int_equal(count_sys(f->store, KV_PUSHES), expected);
+        assert_int_equal(count_sys(f->store, KV_MAIL), expected);
+    }
+    assert_true(n > 2);
+    check_is_clean(f->store);
+}
+
+static void a_session_without_memory_goes_whole_or_not_at_all(void **state)
+{
+    struct fixture *f = *state;
+    int err = ERR_NO_MEMORY;
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, SESSION), 0);
+    assert_int_equal(live(f->store, 5), 0);
+    for (unsigned n = 1; err; n++) {
+        heap_fail_at(n);
+        err = delete_session(f->store);
+        heap_ok();
+        assert_true(n < 2000 && (err == 0 || err == ERR_NO_MEMORY));
+        uint64_t expected = err ? 1 : 0;
+        assert_int_equal(count_sys(f->store, KV_SESSIONS), expected);
+        assert_int_equal(count_sys(f->store, KV_STREAMS), expected);
+        assert_int_equal(count_sys(f->store, KV_FRAMES), expected);
+        assert_int_equal(count_sys(f->store, KV_PUSHES), expected);
+    }
+    check_is_clean(f->store);
+}
+
 static void a_check_without_memory_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -85,9 +167,11 @@ static void a_check_without_memory_says_so(void **state)
     }
 }
 
-#define CASES(X)                                \
-    X(a_build_without_memory_leaves_nothing)    \
-    X(the_two_rows_of_a_double_need_memory_too) \
+#define CASES(X)                                              \
+    X(a_build_without_memory_leaves_nothing)                  \
+    X(the_two_rows_of_a_double_need_memory_too)               \
+    X(a_stream_without_memory_is_written_whole_or_not_at_all) \
+    X(a_session_without_memory_goes_whole_or_not_at_all)      \
     X(a_check_without_memory_says_so)
 
 int main(void)

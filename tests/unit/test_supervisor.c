@@ -10,6 +10,7 @@
 static struct notes {
     _Atomic int keeper_starts, keeper_ticks, keeper_stops, worker_starts, worker_stops;
     _Atomic int reloads, validations;
+    _Atomic int closings, hurries, hurries_answer; /* the last: a hurry ends what is kept */
     _Atomic int64_t standing_ms;
     _Atomic int keeper_result, worker_result, validate_result;
     _Atomic int keeper_stops_itself, worker_stops_itself; /* SIGSTOP in the start of this number */
@@ -39,12 +40,14 @@ static void on_keeper_stop(void *ctx)
     notes->keeper_stops++;
 }
 
-static int on_worker_start(void *ctx, uint32_t slot, struct loop *loop, struct core **ret)
+static int on_worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
+                           struct core **ret)
 {
     notes->worker_starts++;
     if (notes->worker_starts == notes->worker_stops_itself)
         raise(SIGSTOP);
-    return notes->worker_result < 0 ? notes->worker_result : rig_worker_start(ctx, slot, loop, ret);
+    return notes->worker_result < 0 ? notes->worker_result
+                                    : rig_worker_start(ctx, slot, bus, loop, ret);
 }
 
 static int64_t on_worker_standing(void *ctx)
@@ -57,6 +60,20 @@ static void on_worker_stop(void *ctx, struct core *core)
 {
     notes->worker_stops++;
     rig_worker_stop(ctx, core);
+}
+
+static void on_worker_closing(void *ctx, struct core *core)
+{
+    (void)ctx, (void)core;
+    notes->closings++;
+}
+
+static void on_worker_hurry(void *ctx, struct core *core)
+{
+    (void)ctx;
+    notes->hurries += notes->closings == 1;
+    if (notes->hurries_answer)
+        rig_release(core);
 }
 
 static int on_validate(void *ctx)
@@ -85,6 +102,8 @@ static int serve_noting(struct rig *rig, const struct net_config *config)
         .ctx = rig,
         .worker_start = on_worker_start,
         .worker_standing_ms = on_worker_standing,
+        .worker_closing = on_worker_closing,
+        .worker_hurry = on_worker_hurry,
         .worker_stop = on_worker_stop,
         .keeper_start = on_keeper_start,
         .keeper_tick = on_keeper_tick,
@@ -330,6 +349,30 @@ static void a_stop_does_not_wait_longer_than_its_grace(void **state)
     close(busy);
 }
 
+static void what_runs_is_hurried_before_the_grace_ends(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_config config = rig_config();
+    notes->hurries_answer = 1;
+    config.stop_grace_ms = 600; /* STOP_HURRY_MS is at most half of it */
+    assert_true(start(&rig, config, NULL));
+    int busy = rig_connect(&rig);
+    rig_send_post(busy, "", "\"never\"");
+    rig_is_alive(&rig);
+    kill(rig.pid, SIGTERM);
+    struct answer a = rig_read(busy);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.body, "\"released\"");
+    answer_done(&a);
+    close(busy);
+    int status = rig_wait_exit(rig.pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(notes->closings, 1);
+    assert_int_equal(notes->hurries, 1);
+    close(rig.ready[0]);
+}
+
 static void orphans_of_a_killed_supervisor_end(void **state)
 {
     (void)state;
@@ -530,6 +573,7 @@ int main(void)
         TEST(a_worker_whose_write_transaction_stands_is_killed),
         TEST(replies_in_flight_are_finished_at_a_stop),
         TEST(a_stop_does_not_wait_longer_than_its_grace),
+        TEST(what_runs_is_hurried_before_the_grace_ends),
         TEST(orphans_of_a_killed_supervisor_end),
         TEST(sighup_is_validated_and_forwarded),
         TEST(sighup_without_reload_says_that_a_restart_is_needed),

@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #define BOUNDS_MEMORY false /* its own grows */
@@ -111,6 +114,22 @@ static uint32_t files_in_dir(const char *end)
     assert_int_equal(fscanf(out, "%u", &n), 1);
     pclose(out);
     return n;
+}
+
+/* In place of the library's, to be a file system that knows no nameless files. */
+static bool no_nameless;
+
+int openat(int dir_fd, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (no_nameless && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, dir_fd, path, flags, mode);
 }
 
 /* ---- Memory --------------------------------------------------------------------------------- */
@@ -447,9 +466,8 @@ static void nothing_half_done_stays(void **state)
     assert_int_equal(files_in_dir("json"), 0);
 }
 
-static void a_file_gets_its_name_at_the_end(void **state)
+static void check_name_at_the_end(uint32_t named_before)
 {
-    (void)state;
     struct transfer_output a, b;
     struct stat st;
     char path[128], line[8] = "";
@@ -459,7 +477,8 @@ static void a_file_gets_its_name_at_the_end(void **state)
     assert_int_equal(transfer_output_open(&b, AT_FDCWD, path), 0);
     fputs("a", a.file);
     fputs("b", b.file);
-    assert_int_equal(files_in_dir(".part"), 2);
+    assert_int_equal(files_in_dir(".part"), named_before);
+    assert_int_equal(transfer_output_settle(&b), 0);
     assert_int_equal(transfer_output_commit(&a), 0);
     assert_int_equal(transfer_output_commit(&b), 0);
     transfer_output_abort(&b); /* nothing any more */
@@ -472,6 +491,77 @@ static void a_file_gets_its_name_at_the_end(void **state)
     assert_int_equal(files_in_dir(".part"), 0);
     assert_int_equal(transfer_output_open(&a, AT_FDCWD, "/nowhere/out.csv"), ERR_IO);
     assert_int_equal(errno, ENOENT);
+}
+
+static void a_file_gets_its_name_at_the_end(void **state)
+{
+    (void)state;
+    check_name_at_the_end(0);
+}
+
+static void without_nameless_files_it_has_another_name_before(void **state)
+{
+    (void)state;
+    no_nameless = true;
+    check_name_at_the_end(2);
+    no_nameless = false;
+}
+
+static void export_until_killed(int to_parent)
+{
+    struct transfer_output o;
+    char path[128];
+    snprintf(path, sizeof path, "%s/out.json", dir);
+    require(transfer_output_open(&o, AT_FDCWD, path) == 0);
+    fputs("half of it", o.file);
+    require(fflush(o.file) == 0);
+    tell(to_parent, 1);
+    wait_for_kill();
+}
+
+static void nothing_stays_of_what_is_killed(void **state)
+{
+    (void)state;
+    uint32_t told;
+    struct child c = start(export_until_killed);
+    assert_true(hear(&c, &told));
+    kill_child(&c);
+    close(c.from);
+    assert_int_equal(files_in_dir(".part"), 0);
+    assert_int_equal(files_in_dir("json"), 0);
+}
+
+static void a_folder_is_no_output(void **state)
+{
+    (void)state;
+    struct transfer_output o;
+    assert_int_equal(transfer_output_open(&o, AT_FDCWD, dir), ERR_IO);
+    assert_int_equal(errno, EISDIR);
+    transfer_output_abort(&o);
+}
+
+/* A folder that comes in between. */
+static void what_cannot_get_its_name_is_kept_if_wanted(void **state)
+{
+    (void)state;
+    char path[128];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/out.json", dir);
+    for (int keeps = 0; keeps <= 1; keeps++) {
+        struct transfer_output o;
+        assert_int_equal(transfer_output_open(&o, AT_FDCWD, path), 0);
+        o.keeps_part = keeps;
+        fputs("all of it", o.file);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(transfer_output_commit(&o), ERR_IO);
+        assert_int_equal(errno, EISDIR);
+        transfer_output_abort(&o);
+        assert_int_equal(*o.part != 0, keeps);
+        assert_int_equal(files_in_dir(".part"), keeps);
+        assert_int_equal(keeps ? stat(o.part, &st) : 0, 0);
+        assert_int_equal(keeps ? st.st_size : 9, 9);
+        assert_int_equal(rmdir(path), 0);
+    }
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -491,6 +581,10 @@ int main(void)
         CASE(a_full_disk_is_told),
         CASE(nothing_half_done_stays),
         CASE(a_file_gets_its_name_at_the_end),
+        CASE(without_nameless_files_it_has_another_name_before),
+        CASE(nothing_stays_of_what_is_killed),
+        CASE(a_folder_is_no_output),
+        CASE(what_cannot_get_its_name_is_kept_if_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

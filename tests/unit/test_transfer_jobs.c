@@ -4,6 +4,9 @@
 #include "tests/unit/ask.h"
 #include "transfer_jobs.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,6 +143,183 @@ static void skip_bad_writes_rejects(void **state)
                 "once)\",\"record\":{\"code\":\"b\",\"name\":\"A\"}}\n");
 }
 
+struct between {
+    bool by_folder; /* a folder takes the name of the rejects; else there is no room for them */
+};
+
+static int get_in_between(void *ctx, uint64_t done, uint64_t total)
+{
+    const struct between *between = ctx;
+    char path[128];
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    (void)done;
+    (void)total;
+    snprintf(path, sizeof path, "%s/imports/some.ndjson.rejects", dir);
+    if (between->by_folder)
+        assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+    else
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    return 0;
+}
+
+static struct arena city_arena;
+static uint32_t city_id;
+
+static int take_city(void *ctx, const struct store_table *stored)
+{
+    struct table *table = ctx;
+    struct schema_faults faults;
+    assert_int_equal(table_parse(stored->definition, &city_arena, table, &faults), 0);
+    table->id = stored->id;
+    table->version = stored->version;
+    return 1;
+}
+
+static void find_city(struct bench *b, struct table *ret)
+{
+    struct store_view *view;
+    assert_int_equal(store_view_open(b->store, STORE_DATA, &view), 0);
+    assert_int_equal(store_scan_tables(view, take_city, ret), 1);
+    store_view_close(view);
+}
+
+/* The job itself, with somebody who comes in between. */
+static int import_city(struct bench *b, int (*progress)(void *ctx, uint64_t done, uint64_t total),
+                       void *ctx, struct file_transfer *t)
+{
+    static struct table table;
+    find_city(b, &table);
+    city_id = table.id;
+    *t = (struct file_transfer){.store = b->store,
+                                .table = &table,
+                                .name = STR("some.ndjson"),
+                                .skips_bad = true,
+                                .progress = progress,
+                                .progress_ctx = ctx,
+                                .arena = &city_arena};
+    int err = port.import_file(port.ctx, t);
+    buf_done(&t->faults);
+    return err;
+}
+
+static int import_some(struct bench *b, bool by_folder, struct file_transfer *t)
+{
+    struct between between = {.by_folder = by_folder};
+    make_city(b);
+    put_file("some.ndjson", "{\"code\":\"a\"}\n{\"code\":3}\n");
+    return import_city(b, get_in_between, &between, t);
+}
+
+static void rejects_that_cannot_be_written_take_the_import_back(void **state)
+{
+    struct bench *b = *state;
+    struct file_transfer t;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    arena_init(&city_arena, 0);
+    int err = import_some(b, false, &t);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(err, ERR_IO);
+    assert_true(str_eq(t.why, STR("some.ndjson.rejects: File too large")));
+    assert_null(t.rejects.p);
+    arena_done(&city_arena);
+    operate(b, "describe_table", GEO, "{\"structuredContent\":{\"rows\":0}}");
+}
+
+static void rejects_that_cannot_get_their_name_are_told_by_another(void **state)
+{
+    struct bench *b = *state;
+    struct file_transfer t;
+    char path[256];
+    struct stat st;
+    arena_init(&city_arena, 0);
+    assert_int_equal(import_some(b, true, &t), 0);
+    assert_true(str_eq(t.rejects_why, STR("some.ndjson.rejects: Is a directory")));
+    snprintf(path, sizeof path, "%s/imports/" STR_FMT, dir, STR_ARG(t.rejects));
+    arena_done(&city_arena);
+    assert_non_null(strstr(path, ".part"));
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(S_ISREG(st.st_mode) && st.st_size > 20);
+    operate(b, "describe_table", GEO, "{\"structuredContent\":{\"rows\":1}}");
+}
+
+static void a_folder_in_place_of_rejects_stops_the_job_at_once(void **state)
+{
+    struct bench *b = *state;
+    char path[128];
+    make_city(b);
+    put_file("some.ndjson", "{\"code\":\"a\"}\n{\"code\":3}\n");
+    snprintf(path, sizeof path, "%s/imports/some.ndjson.rejects", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    run(b, "import_table", "\"name\":\"some.ndjson\",\"skip_bad\":true",
+        "{\"state\":\"failed\",\"error\":\"some.ndjson.rejects: Is a directory\"}");
+    operate(b, "describe_table", GEO, "{\"structuredContent\":{\"rows\":0}}");
+}
+
+static int drop_city(void *ctx, uint64_t done, uint64_t total)
+{
+    struct bench *b = ctx;
+    (void)done;
+    (void)total;
+    struct store_op op = {.kind = STORE_DROP_TABLE, .table = city_id, .if_version = STORE_ANY};
+    struct store_write write = {.space = STORE_DATA, .ops = &op, .n_ops = 1};
+    store_apply(b->store, &write);
+    return 0;
+}
+
+static void a_table_that_is_dropped_meanwhile_is_told(void **state)
+{
+    struct bench *b = *state;
+    struct file_transfer t;
+    arena_init(&city_arena, 0);
+    make_city(b);
+    put_file("some.ndjson", "{\"code\":\"a\"}\n");
+    assert_int_equal(import_city(b, drop_city, b, &t), ERR_ABSENT);
+    assert_true(str_eq(t.why, STR("some.ndjson: the table was dropped meanwhile")));
+    arena_done(&city_arena);
+}
+
+struct path {
+    uint64_t first, last, total, n, goes_back, stop_at;
+};
+
+static int note_path(void *ctx, uint64_t done, uint64_t total)
+{
+    struct path *path = ctx;
+    path->first = path->n++ ? path->first : done;
+    path->goes_back += done < path->last;
+    path->last = done;
+    path->total = total;
+    return path->stop_at && done >= path->stop_at;
+}
+
+/* Not once for each time that the file is read. */
+static void an_import_goes_to_its_end_once(void **state)
+{
+    struct bench *b = *state;
+    struct file_transfer t;
+    struct path whole = {0}, stopped = {0};
+    char text[40000];
+    size_t n = 0;
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "{\"code\":\"%d\"}\n", i);
+    arena_init(&city_arena, 0);
+    make_city(b);
+    put_file("some.ndjson", text);
+    assert_int_equal(import_city(b, note_path, &whole, &t), 0);
+    assert_int_equal(whole.total, n);
+    assert_int_equal(whole.last, n);
+    assert_int_equal(whole.goes_back, 0);
+    assert_true(whole.first > 0 && whole.first < n / 4);
+    assert_int_equal(whole.n, 2 * (1000 / 256 + 1));
+    stopped.stop_at = n / 2 + 1;
+    assert_int_equal(import_city(b, note_path, &stopped, &t), ERR_CANCELLED);
+    assert_int_equal(stopped.goes_back, 0); /* nor where it takes back */
+    assert_true(stopped.last >= stopped.stop_at && stopped.last < n);
+    arena_done(&city_arena);
+}
+
 static void replace_overwrites(void **state)
 {
     struct bench *b = *state;
@@ -253,6 +433,11 @@ int main(void)
         CASE(a_table_goes_out_and_in),
         CASE(a_bad_record_stops_the_job_and_is_told),
         CASE(skip_bad_writes_rejects),
+        CASE(rejects_that_cannot_be_written_take_the_import_back),
+        CASE(rejects_that_cannot_get_their_name_are_told_by_another),
+        CASE(a_folder_in_place_of_rejects_stops_the_job_at_once),
+        CASE(a_table_that_is_dropped_meanwhile_is_told),
+        CASE(an_import_goes_to_its_end_once),
         CASE(replace_overwrites),
         CASE(no_name_leads_out_of_the_folder),
         CASE(the_port_checks_names_as_well),

@@ -1,0 +1,62 @@
+// conformance/fixture_cases.mjs - what the fixture component's plain tools and resources have to answer,
+// once, for every client and transport.
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+const wav = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
+
+const resource = (uri, mimeType, text) => ({ type: 'resource', resource: { uri, mimeType, text } });
+
+// tool -> content
+export const contents = {
+  test_simple_text: [{ type: 'text', text: 'This is a simple text response for testing.' }],
+  test_image_content: [{ type: 'image', data: png, mimeType: 'image/png' }],
+  test_audio_content: [{ type: 'audio', data: wav, mimeType: 'audio/wav' }],
+  test_embedded_resource: [resource('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')],
+  test_multiple_content_types: [{ type: 'text', text: 'Multiple content types test:' },
+    { type: 'image', data: png, mimeType: 'image/png' },
+    resource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}')],
+};
+
+// URI -> contents
+export const resources = {
+  'test://static-text': [{ uri: 'test://static-text', mimeType: 'text/plain',
+    text: 'This is the content of the static text resource.' }],
+  'test://static-binary': [{ uri: 'test://static-binary', mimeType: 'image/png', blob: png }],
+  'test://template/123/data': [{ uri: 'test://template/123/data', mimeType: 'application/json',
+    text: '{"id":"123","templateTest":true,"data":"Data for ID: 123"}' }],
+};
+
+export const tools = [...Object.keys(contents), 'test_link', 'test_structured', 'test_tool_with_logging',
+  'test_error_handling', 'test_tool_with_progress', 'test_sampling', 'test_elicitation',
+  'test_elicitation_sep1034_defaults', 'test_elicitation_sep1330_enums', 'json_schema_2020_12_tool',
+  'test_reconnection', 'test_slow', 'test_roots', 'test_touch_watched'];
+
+export const schema2020 = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  $defs: { address: { $anchor: 'addressDef', type: 'object',
+    properties: { street: { type: 'string' }, city: { type: 'string' } } } },
+  properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' },
+    contactMethod: { type: 'string', enum: ['phone', 'email'] }, phone: { type: 'string' }, email: { type: 'string' } },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  then: { required: ['phone'] },
+  else: { required: ['email'] },
+  additionalProperties: false,
+};
+
+export const logLines = ['Tool execution started', 'Tool processing data', 'Tool execution completed'];
+
+// A table that a test creates to see lists change.
+export const newTable = { primaryKey: 'id', schema: { type: 'object', properties: { id: { type: 'string' } } } };
+
+// Waits until `holds` gives something, for `ms` at most, and gives it back.
+export async function until(what, holds, ms = 5000) {
+  const end = performance.now() + ms;
+  for (;;) {
+    const got = holds();
+    if (got) return got;
+    if (performance.now() > end) throw new Error(`waited ${ms} ms: ${what}`);
+    await new Promise((wake) => setTimeout(wake, 2));
+  }
+}

@@ -1,0 +1,10 @@
+/* base/base64.h - bytes as text (RFC 4648, section 4), for what JSON cannot hold. */
+#ifndef TENON_BASE_BASE64_H
+#define TENON_BASE_BASE64_H
+
+#include "base/str.h"
+
+/* Appends the text, padded, on one line. */
+void base64_write(const void *data, size_t n, struct buf *out);
+
+#endif

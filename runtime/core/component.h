@@ -1,0 +1,98 @@
+/* core/component.h - what components offer beside the tables: the inside of tenon.h.
+ *
+ * A registry is filled once, before the core is made (runtime/components.c), and does not change
+ * after that, so any thread may read it. Each entry was checked as its tables of every negotiable
+ * revision will check it, so nothing of it can fail later. Names and URIs of components and of
+ * tables do not meet: the schemes db: and tenon: are the server's, and a table whose tools' names
+ * are taken by a component is called by another name (core/catalog.c).
+ */
+#ifndef TENON_CORE_COMPONENT_H
+#define TENON_CORE_COMPONENT_H
+
+#include "core/call.h"
+#include "generated/types.h"
+#include "tenon.h"
+
+#include <pthread.h>
+
+struct store;
+struct tenon_call;
+struct template;
+
+struct component_tool {
+    struct str component; /* its file */
+    struct str name, title, description;
+    struct str input_text, output_text; /* as registered */
+    const struct json_schema *input, *output;
+    struct tenon_hints hints;
+    bool is_inline;
+    int (*run)(struct tenon_call *call, void *ctx);
+    void *ctx;
+};
+
+/* A resource or, with `template`, a template. */
+struct component_resource {
+    struct str component;
+    struct str uri; /* or URI template */
+    struct str name, title, description, mime_type;
+    const struct template *template;
+    bool is_inline;
+    int (*read)(struct tenon_call *call, void *ctx);
+    int (*complete)(struct tenon_call *call, const char *variable, const char *value, void *ctx);
+    void *ctx;
+};
+
+/* Calls at work on handler threads, and those that wait for it. Loop only. */
+struct component_calls {
+    struct tenon_call *first, **last;
+    uint32_t n_running, n_waiting;
+};
+
+struct tenon {
+    struct arena arena;
+    struct component_tool *tools;
+    struct component_resource *resources, *templates;
+    uint32_t n_tools, n_resources, n_templates;
+    uint32_t tools_cap, resources_cap, templates_cap;
+    struct str component; /* that is being registered; absent: none */
+    struct str fault;     /* the first one */
+    struct component_calls calls;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t answered;
+    struct core *core;                  /* NULL: not there yet, or stopped */
+    struct session_question *questions; /* core/component_session.c */
+};
+
+int components_new(struct tenon **ret);
+void components_free(struct tenon *tenon); /* NULL is fine */
+/* Lets the component register. 0; ERR_PARAMS: tenon->fault says why; ERR_NO_MEMORY. */
+int components_add(struct tenon *tenon, struct str component, int (*entry)(struct tenon *tenon));
+/* Has a tool the name of a table's? ERR_EXISTS with tenon->fault, or what the store says. */
+int components_check_tables(struct tenon *tenon, struct store *store);
+/* The core that works for them, once it is there; NULL: it stops, who waits for it is told.
+ * `tenon` may be NULL. */
+void components_attach(struct tenon *tenon, struct core *core);
+
+/* NULL: none. `tenon` may be NULL. */
+const struct component_tool *component_find_tool(const struct tenon *tenon, struct str name);
+/* The one that has this URI, or the first template that fits it, whose values are then set. 0,
+ * ERR_ABSENT, ERR_NO_MEMORY. */
+struct template_value;
+int component_find_resource(const struct tenon *tenon, struct str uri, struct arena *arena,
+                            const struct component_resource **ret,
+                            const struct template_value **ret_values);
+
+/* For the lists. */
+void component_fill_tool(const struct component_tool *from, struct mcp_tool *tool,
+                         struct mcp_tool_annotations *annotations);
+void component_fill_resource(const struct component_resource *from, struct mcp_resource *resource);
+void component_fill_template(const struct component_resource *from,
+                             struct mcp_resource_template *template);
+
+/* core/component_call.c. As a method's handler: CALL_LATER or an error. */
+int component_run_tool(struct call *call, const struct component_tool *tool,
+                       const struct tape_node *args, struct str args_text);
+int component_read_resource(struct call *call, const struct component_resource *resource,
+                            struct str uri, const struct template_value *values);
+
+#endif

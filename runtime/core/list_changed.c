@@ -1,0 +1,223 @@
+/* core/list_changed.c - see list_changed.h. */
+#include "core/list_changed.h"
+
+#include "base/err.h"
+#include "core/catalog.h"
+#include "core/stream_parts.h"
+
+#include <stddef.h>
+
+/* ---- What the lists are --------------------------------------------------------------------- */
+
+/* FNV-1a: nobody gains by making two lists look alike to himself. */
+static uint64_t add_bytes(uint64_t hash, struct str s)
+{
+    for (uint32_t i = 0; i < s.n; i++)
+        hash = (hash ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
+    return (hash ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t hash_list(uint64_t hash, const struct catalog_list *list, int revision)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        hash = add_bytes(hash, list->v[i].json[revision]);
+    return hash;
+}
+
+/* Of the last catalog that was looked at. */
+static void look(const struct catalog *catalog, enum call_profile profile, int revision,
+                 struct list_hashes *memory, uint64_t ret[2])
+{
+    const struct catalog_list *lists = catalog->lists[profile];
+    const uint64_t start = UINT64_C(0xcbf29ce484222325);
+    uint64_t *v = memory->v[profile][revision];
+    if (memory->version != catalog->version || !memory->is_used)
+        *memory = (struct list_hashes){.version = catalog->version, .is_used = true};
+    if (v[0] == 0) {
+        v[0] = hash_list(start, &lists[CATALOG_TOOLS], revision) | 1;
+        v[1] = hash_list(hash_list(start, &lists[CATALOG_RESOURCES], revision),
+                         &lists[CATALOG_TEMPLATES], revision) |
+               1;
+    }
+    ret[0] = v[0];
+    ret[1] = v[1];
+}
+
+void list_changed_look(struct core *core, enum call_profile profile, int revision,
+                       uint64_t ret_seen[2])
+{
+    const struct catalog *catalog = catalog_now(core);
+    ret_seen[0] = ret_seen[1] = 0;
+    if (catalog && profile == PROFILE_APPLICATION)
+        look(catalog, profile, revision, &core->list_hashes, ret_seen);
+}
+
+/* ---- Telling -------------------------------------------------------------------------------- */
+
+static const struct str notifications[2] = {
+    STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"),
+    STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"),
+};
+
+/* Others may have told the session more meanwhile. Without a reader here nobody knows: then it is
+ * told again when it listens again. */
+static bool renew_seen(struct errand *e)
+{
+    const struct reader *r = reader_of_pushes(e->streams, stream_session(&e->name));
+    for (int i = 0; r && i < 2; i++)
+        e->session.seen[i] = r->told[i];
+    return r && r->told[0];
+}
+
+static void save_seen(struct streams *streams, const struct stream_name *name,
+                      const uint64_t seen[2])
+{
+    struct errand *e = errand_new(streams, NULL, name, STR_NONE);
+    if (!e)
+        return;
+    e->session.seen[0] = seen[0];
+    e->session.seen[1] = seen[1];
+    e->ops[0] =
+        (struct store_op){.kind = STORE_SET_SEEN, .if_version = STORE_ANY, .session = &e->session};
+    e->repeats = true;
+    e->is_wanted = renew_seen;
+    errand_submit(e, 1, NULL);
+}
+
+static int read_session(struct reader *r, bool *ret_initialized, uint64_t ret_seen[2])
+{
+    struct store_session record;
+    struct store_view *view;
+    struct arena arena;
+    int err = store_view_open(r->streams->core->store, STORE_SYS, &view);
+    if (err < 0)
+        return err;
+    arena_init(&arena, 0);
+    err = store_get_session(view, stream_session(&r->name), &arena, &record);
+    if (err == 0) {
+        *ret_initialized = record.initialized;
+        ret_seen[0] = record.seen[0];
+        ret_seen[1] = record.seen[1];
+    }
+    arena_done(&arena);
+    store_view_close(view);
+    return err;
+}
+
+void list_changed_compare(struct reader *r)
+{
+    uint64_t now[2], seen[2];
+    bool initialized = false;
+    if (!r->holds_pushes || !r->stream || r->profile != PROFILE_APPLICATION)
+        return;
+    list_changed_look(r->streams->core, r->profile, r->revision, now);
+    if (now[0] == 0 || read_session(r, &initialized, seen) < 0)
+        return;
+    r->is_early = !initialized;
+    r->streams->has_early |= r->is_early;
+    if (!initialized)
+        return;
+    for (int i = 0; i < 2; i++) {
+        if (r->told[i]) /* what the record says may be on its way still */
+            seen[i] = r->told[i];
+        r->told[i] = now[i];
+    }
+    if (now[0] == seen[0] && now[1] == seen[1])
+        return;
+    save_seen(r->streams, &r->name, now);
+    r->n_errands++; /* it stays, whatever becomes of its stream */
+    for (int i = 0; i < 2 && r->stream; i++)
+        if (now[i] != seen[i])
+            stream_append(r->stream, notifications[i], false, 0);
+    r->n_errands--;
+    reader_settle(r);
+}
+
+/* ---- When ----------------------------------------------------------------------------------- */
+
+static bool has_moved(struct core *core)
+{
+    struct store_view *view;
+    uint64_t version = 0;
+    if (store_view_open(core->store, STORE_DATA, &view) < 0)
+        return false;
+    int err = store_catalog_version(view, &version);
+    store_view_close(view);
+    bool moved = err == 0 && version != core->streams->lists_version;
+    if (moved)
+        core->streams->lists_version = version;
+    return moved;
+}
+
+static void on_turn(struct loop_post *post);
+
+/* Thousands may listen: so many in a turn of the loop, the rest in the next. */
+static void tell_some(struct streams *streams)
+{
+    struct reader *next;
+    uint32_t n = 0;
+    for (struct reader *r = streams->readers; r && n < LISTS_PER_TURN; r = next) {
+        next = r->next;
+        if (r->lists_version == streams->lists_version)
+            continue;
+        r->lists_version = streams->lists_version;
+        n++;
+        list_changed_compare(r);
+    }
+    if (n < LISTS_PER_TURN || streams->is_telling_lists || streams->is_stopping)
+        return;
+    streams->is_telling_lists = true;
+    streams->lists.fn = on_turn;
+    loop_post(streams->core->loop, &streams->lists);
+}
+
+static void on_turn(struct loop_post *post)
+{
+    struct streams *streams =
+        (struct streams *)((char *)post - offsetof(struct streams, lists)); /* its member */
+    streams->is_telling_lists = false;
+    tell_some(streams);
+}
+
+/* The one session of stdio: no reader and no record, but the same bookkeeping. */
+static void tell_stdio(struct core *core)
+{
+    struct session *session = core->stdio_session;
+    uint64_t now[2];
+    if (!core->push_sink || !session || session->state != SESSION_OPERATING ||
+        !str_eq(session->record.profile, str_of(profile_name(PROFILE_APPLICATION))))
+        return;
+    list_changed_look(core, PROFILE_APPLICATION, session->revision, now);
+    for (int i = 0; i < 2 && now[0]; i++)
+        if (session->record.seen[i] != now[i]) {
+            session->record.seen[i] = now[i];
+            sink_send(core->push_sink, STR_NONE, notifications[i]);
+        }
+}
+
+/* Their sessions were not initialized when they were looked at. */
+static void tell_early(struct streams *streams)
+{
+    struct reader *next;
+    streams->has_early = false;
+    for (struct reader *r = streams->readers; r; r = next) {
+        next = r->next;
+        if (r->is_early)
+            list_changed_compare(r);
+    }
+}
+
+void list_changed_check(struct core *core)
+{
+    struct streams *streams = core->streams;
+    tell_stdio(core);
+    if (streams->has_early)
+        tell_early(streams);
+    if (streams->readers && has_moved(core))
+        tell_some(streams);
+}
+
+void list_changed_here(struct core *core)
+{
+    bus_wake_all(core->config.bus, BUS_STREAMS);
+}

@@ -1,0 +1,97 @@
+/* tests/multi/live.c - the component that test_live.c loads into the server: tools that say an
+ * exact number of things, wait, and ask.
+ */
+#include <tenon.h>
+
+TENON_COMPONENT
+
+static int number(struct tenon_call *call, const char *name)
+{
+    return (int)tenon_argument_int(call, name, 0);
+}
+
+static void tell(struct tenon_call *call, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        tenon_log(call, TENON_INFO, "live",
+                  tenon_format(call, "{\"call\":%d,\"i\":%d}", number(call, "call"), i));
+}
+
+static int on_tell(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    tell(call, 0, number(call, "n"));
+    return tenon_textf(call, "told %d", number(call, "call"));
+}
+
+static int on_count(struct tenon_call *call, void *ctx)
+{
+    int n = number(call, "n");
+    (void)ctx;
+    for (int i = 1; i <= n; i++)
+        tenon_progress(call, i, n, NULL);
+    return tenon_textf(call, "counted %d", number(call, "call"));
+}
+
+static int on_hold(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    tenon_progress(call, 1, 0, NULL);
+    return tenon_wait(call, 60000);
+}
+
+#define FORM                                                                                       \
+    "{\"message\":\"value?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"value\":{" \
+    "\"type\":\"string\"}},\"required\":[\"value\"]}}"
+
+static int ask(struct tenon_call *call)
+{
+    const char *result;
+    int err = tenon_elicit(call, FORM, 0, &result);
+    if (err == TENON_ERR_REMOTE)
+        return tenon_textf(call, "remote %s", tenon_remote_message(call, NULL));
+    if (err)
+        return err;
+    const char *value = tenon_elicited_text(call, result, "value");
+    return tenon_textf(call, "asked %d: %s", number(call, "call"), value ? value : "nothing");
+}
+
+static int on_ask(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    return ask(call);
+}
+
+static int on_gate(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    tell(call, 0, 5);
+    int err = ask(call);
+    tell(call, 5, 10);
+    return err;
+}
+
+static int on_levels(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    for (int level = TENON_DEBUG; level <= TENON_EMERGENCY; level++)
+        tenon_log(call, (enum tenon_log_level)level, "live",
+                  tenon_format(call, "{\"call\":%d,\"i\":%d}", number(call, "call"), level));
+    return tenon_text(call, "levels");
+}
+
+int tenon_component(struct tenon *tenon)
+{
+    static const struct {
+        const char *name;
+        int (*run)(struct tenon_call *call, void *ctx);
+    } tools[] = {
+        {"tell", on_tell}, {"count", on_count}, {"hold", on_hold},
+        {"ask", on_ask},   {"gate", on_gate},   {"levels", on_levels},
+    };
+    for (unsigned i = 0; i < sizeof tools / sizeof *tools; i++)
+        tenon_add_tool(tenon, &(struct tenon_tool){.name = tools[i].name,
+                                                   .description = "test",
+                                                   .run = tools[i].run});
+    return 0;
+}
