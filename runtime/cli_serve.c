@@ -294,6 +294,7 @@ static int serve(struct server *server)
 {
     const struct config *config = &server->config;
     server->core_config.n_workers = count_workers(config);
+    server->store_config.has_keeper = true;
     const struct net_address listen = {config->listen.host, config->listen.port};
     const struct net_config net = {
         .listen = &listen,

@@ -59,6 +59,16 @@ static const struct str notifications[2] = {
     STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"),
 };
 
+/* Others may have told the session more meanwhile. Without a reader here nobody knows: then it is
+ * told again when it listens again. */
+static bool renew_seen(struct errand *e)
+{
+    const struct reader *r = reader_of_pushes(e->streams, stream_session(&e->name));
+    for (int i = 0; r && i < 2; i++)
+        e->session.seen[i] = r->told[i];
+    return r && r->told[0];
+}
+
 static void save_seen(struct streams *streams, const struct stream_name *name,
                       const uint64_t seen[2])
 {
@@ -69,6 +79,8 @@ static void save_seen(struct streams *streams, const struct stream_name *name,
     e->session.seen[1] = seen[1];
     e->ops[0] =
         (struct store_op){.kind = STORE_SET_SEEN, .if_version = STORE_ANY, .session = &e->session};
+    e->repeats = true;
+    e->is_wanted = renew_seen;
     errand_submit(e, 1, NULL);
 }
 

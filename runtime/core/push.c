@@ -166,6 +166,7 @@ static void put(struct streams *streams, struct str session, struct str message,
                                   .message = e->message,
                                   .until_ms = clock_wall_ms() + wait_ms,
                                   .ret_claim = &e->claim_before};
+    e->repeats = true; /* later than others, but not lost */
     errand_submit(e, 1, waits);
 }
 

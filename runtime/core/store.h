@@ -35,9 +35,10 @@ struct store_config {
     const char *dir;      /* data directory; created (0700) if it is missing */
     enum store_mode mode; /* of DATA */
     bool read_only;       /* nothing is created or written; SYS as far as it can be read */
-    bool volatile_sys;    /* SYS in memory only: stdio and CLI commands beside a server */
-    uint64_t map_bytes;   /* DATA grows to this at most (ERR_STORE_FULL); 0: no bound in practice */
-    uint64_t log_keep;    /* changes kept in the log; 0: CHANGE_LOG_KEEP */
+    bool has_keeper; /* which rolls back what an import left (store_maintain); else opening does */
+    bool volatile_sys;  /* SYS in memory only: stdio and CLI commands beside a server */
+    uint64_t map_bytes; /* DATA grows to this at most (ERR_STORE_FULL); 0: no bound in practice */
+    uint64_t log_keep;  /* changes kept in the log; 0: CHANGE_LOG_KEEP */
 };
 
 /* After the fork, once per process and directory. ERR_STORE_DAMAGED, ERR_STORE_FORMAT,

@@ -74,6 +74,7 @@ static void clear_claim(struct streams *streams, const struct stream_name *name,
         return;
     e->ops[0] =
         (struct store_op){.kind = STORE_CLAIM_STREAM, .if_version = token, .stream = &e->stream};
+    e->repeats = true; /* else it counts as one that listens as long as this worker lives */
     errand_submit(e, 1, NULL);
 }
 
@@ -306,6 +307,7 @@ void streams_free(struct streams *streams)
             free(f);
         stream_drop(streams->written);
     }
+    errands_free(streams);
     free(streams);
 }
 

@@ -2,7 +2,9 @@
  * nobody waits for. */
 #include "core/stream_parts.h"
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +31,31 @@ struct errand *errand_new(struct streams *streams, struct reader *reader,
     return e;
 }
 
-static void errand_done(struct store_write *write, int err)
+static size_t n_bytes_of(const struct errand *e)
 {
-    struct errand *e = (struct errand *)write;
+    return sizeof *e + e->message.n;
+}
+
+/* False: it has had its tries, or too much waits already. */
+static bool wait_for_store(struct errand *e)
+{
+    struct streams *s = e->streams;
+    if (!e->repeats || s->is_stopping)
+        return false;
+    if (++e->n_tries >= ERRAND_TRIES || s->late_bytes + n_bytes_of(e) > ERRANDS_BYTES) {
+        log_debug("session %.8s...: given up, the store is busy", e->name.session);
+        return false;
+    }
+    e->again_ms = clock_mono_ms() + ERRAND_PAUSE_MS;
+    e->next = NULL;
+    *(s->late ? s->last_late : &s->late) = e;
+    s->last_late = &e->next;
+    s->late_bytes += n_bytes_of(e);
+    return true;
+}
+
+static void errand_end(struct errand *e, int err)
+{
     struct reader *reader = e->reader;
     if (e->done)
         e->done(e, err);
@@ -42,14 +66,52 @@ static void errand_done(struct store_write *write, int err)
     free(e);
 }
 
+static void errand_done(struct store_write *write, int err)
+{
+    struct errand *e = (struct errand *)write;
+    if (err != ERR_BUSY || !wait_for_store(e))
+        errand_end(e, err);
+}
+
+static void submit(struct errand *e, uint32_t n_ops)
+{
+    e->write = (struct store_write){
+        .space = STORE_SYS, .ops = e->ops, .n_ops = n_ops, .done = errand_done};
+    store_submit(e->streams->core->store, &e->write);
+}
+
 void errand_submit(struct errand *e, uint32_t n_ops, void (*done)(struct errand *errand, int err))
 {
     e->done = done;
-    e->write = (struct store_write){
-        .space = STORE_SYS, .ops = e->ops, .n_ops = n_ops, .done = errand_done};
     if (e->reader)
         e->reader->n_errands++;
-    store_submit(e->streams->core->store, &e->write);
+    submit(e, n_ops);
+}
+
+static struct errand *take_late(struct streams *streams)
+{
+    struct errand *e = streams->late;
+    streams->late = e->next;
+    streams->late_bytes -= n_bytes_of(e);
+    return e;
+}
+
+void errands_again(struct streams *streams, int64_t now_ms)
+{
+    for (int i = 0; i < ERRANDS_PER_TICK && streams->late && streams->late->again_ms <= now_ms;
+         i++) {
+        struct errand *e = take_late(streams);
+        if (!e->is_wanted || e->is_wanted(e))
+            submit(e, e->write.n_ops);
+        else
+            errand_end(e, ERR_BUSY);
+    }
+}
+
+void errands_free(struct streams *streams)
+{
+    while (streams->late)
+        free(take_late(streams));
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */

@@ -14,6 +14,10 @@
 #define COMMIT_OPS       256 /* of one commit of frames */
 #define COMMIT_BYTES     (16u << 20)
 #define ERRAND_OPS       2
+#define ERRAND_PAUSE_MS  500 /* before one that found the store busy is tried again */
+#define ERRAND_TRIES     20
+#define ERRANDS_PER_TICK 128
+#define ERRANDS_BYTES    (32u << 20) /* of those that wait for that; what is beyond is forgotten */
 #define READER_CHECK_MS  1000
 #define TOUCHES_PER_TICK 64
 #define LOOKS_PER_TICK   256 /* at the sessions of quiet streams */
@@ -25,6 +29,7 @@
 #define PUSH_HANDOVER_MS 30000 /* for a stream that is there, but in other hands soon */
 #define STREAM_HELD_MS   5000  /* for the word of who took a stream over; longer than he may take */
 
+struct errand;
 struct reader;
 struct looking;
 
@@ -125,7 +130,9 @@ struct streams {
     bool is_telling_lists;
     uint32_t look_from; /* the reader whose session is looked at next */
     uint32_t n_readers;
-    int64_t touch_calls_ms; /* monotonic */
+    int64_t touch_calls_ms;           /* monotonic */
+    struct errand *late, **last_late; /* the store was busy; first to be tried first */
+    size_t late_bytes;
     struct commit commit;
 };
 
@@ -142,6 +149,12 @@ struct errand {
     uint64_t token;
     struct worker_id to;
     struct str message; /* behind this struct */
+    /* Set before it is submitted. It has no reader, and `done` comes after the last try. */
+    bool repeats;                             /* when the store is busy */
+    bool (*is_wanted)(struct errand *errand); /* asked before it is tried again; NULL: yes */
+    struct errand *next;                      /* of those that wait for that */
+    int64_t again_ms;                         /* monotonic */
+    uint32_t n_tries;
 };
 
 /* ---- stream.c */
@@ -202,6 +215,8 @@ struct errand *errand_new(struct streams *streams, struct reader *reader,
                           const struct stream_name *name, struct str message);
 void errand_submit(struct errand *errand, uint32_t n_ops,
                    void (*done)(struct errand *errand, int err));
+void errands_again(struct streams *streams, int64_t now_ms);
+void errands_free(struct streams *streams);
 bool stream_name_set(struct stream_name *ret, struct str session, uint64_t id);
 struct str stream_session(const struct stream_name *name);
 bool stream_name_eq(const struct stream_name *a, const struct stream_name *b);

@@ -53,6 +53,7 @@ static void drop_pushes(struct reader *r)
     e->claim.token = r->push_token;
     e->ops[0] =
         (struct store_op){.kind = STORE_DROP_CLAIM, .if_version = STORE_ANY, .claim = &e->claim};
+    e->repeats = true;
     errand_submit(e, 1, NULL);
 }
 
@@ -315,6 +316,7 @@ void streams_tick(struct streams *streams)
     readers_tick(streams);
     streams_release_late(streams, now_ms);
     streams_look(streams, now_ms);
+    errands_again(streams, now_ms);
     if (now_ms - streams->checked_ms < READER_CHECK_MS)
         return;
     streams->checked_ms = now_ms;

@@ -358,7 +358,8 @@ static int open_directory(struct opening *o)
         err = open_locked(o);
     if (err || o->config->read_only)
         return err;
-    err = load_recover(o->store);
+    if (!o->config->has_keeper)
+        err = load_recover(o->store, INT64_MAX);
     if (err)
         return explain(o, "data.mdb", err, "an unfinished import could not be rolled back");
     err = index_recover(o->store);

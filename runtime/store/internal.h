@@ -334,9 +334,10 @@ void writer_stop(struct writer *w);           /* commits what waits; NULL is fin
 int load_set_open(struct batch *b, uint64_t open);
 /* Empties UNDO; with roll_back each row is taken back first. Who calls holds the load lock. */
 int load_undo(struct store *store, bool roll_back, const struct store_load_rules *rules);
-int load_recover_locked(struct store *store);
-/* Rolls back what a load left whose process is gone; nothing if one is running. */
-int load_recover(struct store *store);
+int load_recover_locked(struct store *store, int64_t until_ms);
+/* Rolls back what a load left whose process is gone, or some of it by that time of the monotonic
+ * clock (INT64_MAX: all); nothing if one is running. */
+int load_recover(struct store *store, int64_t until_ms);
 
 /* ---- Checks --------------------------------------------------------------------------------- */
 

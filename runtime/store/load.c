@@ -49,7 +49,7 @@ struct store_load {
 static int start(struct store *store, uint32_t table)
 {
     struct batch b;
-    int err = load_recover_locked(store);
+    int err = load_recover_locked(store, INT64_MAX);
     if (!err)
         err = batch_begin(store, STORE_DATA, &b);
     if (err)

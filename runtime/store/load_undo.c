@@ -16,6 +16,7 @@
  */
 #include "store/internal.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "wire/json_write.h"
@@ -274,23 +275,30 @@ static int undo_some(struct undo *undo)
     return err ? err : empty;
 }
 
-int load_undo(struct store *store, bool roll_back, const struct store_load_rules *rules)
+/* 1 when nothing is left; 0 when the time is over. */
+static int undo_until(struct undo *undo, int64_t until_ms)
 {
-    struct undo undo = {.store = store, .roll_back = roll_back, .rules = rules};
     int64_t gave_ms = 0;
     int err;
     do {
         batch_give_way(&gave_ms);
-        err = undo_some(&undo);
-    } while (err == 0);
+        err = undo_some(undo);
+    } while (err == 0 && clock_mono_ms() < until_ms);
+    return err;
+}
+
+int load_undo(struct store *store, bool roll_back, const struct store_load_rules *rules)
+{
+    struct undo undo = {.store = store, .roll_back = roll_back, .rules = rules};
+    int err = undo_until(&undo, INT64_MAX);
     return err < 0 ? err : 0;
 }
 
 /* 0: nothing was left behind; 1: to be deleted; 2: to be rolled back. */
-static int look_for_remains(struct store *store)
+static int look_for_remains(struct store *store, uint64_t *ret_left)
 {
     struct kv_txn txn;
-    uint64_t open, n;
+    uint64_t open, n = 0;
     int err = kv_begin(store->envs[STORE_DATA], false, &txn);
     if (err)
         return err;
@@ -298,29 +306,38 @@ static int look_for_remains(struct store *store)
     if (!err)
         err = kv_count(&txn, KV_UNDO, &n);
     kv_end(&txn);
+    if (!err)
+        *ret_left = n;
     return err ? err : open ? 2 : n > 0;
 }
 
-int load_recover_locked(struct store *store)
+int load_recover_locked(struct store *store, int64_t until_ms)
 {
-    int found = look_for_remains(store);
+    uint64_t left;
+    int found = look_for_remains(store, &left);
     if (found <= 0)
         return found;
-    if (found == 2)
-        log_warn("rolling back an import that did not end");
-    return load_undo(store, found == 2, NULL);
+    struct undo undo = {.store = store, .roll_back = found == 2};
+    if (undo.roll_back)
+        log_warn("rolling back an import that did not end: %llu rows to take back",
+                 (unsigned long long)left);
+    int done = undo_until(&undo, until_ms);
+    if (undo.roll_back && done == 1)
+        log_info("the import is rolled back");
+    return done < 0 ? done : 0;
 }
 
-int load_recover(struct store *store)
+int load_recover(struct store *store, int64_t until_ms)
 {
     int fd;
-    int err = look_for_remains(store);
+    uint64_t left;
+    int err = look_for_remains(store, &left);
     if (err <= 0)
         return err;
     err = store_lock(store, LOCK_LOAD, &fd);
     if (err)
         return err == ERR_BUSY ? 0 : err;
-    err = load_recover_locked(store);
+    err = load_recover_locked(store, until_ms);
     store_unlock(store, LOCK_LOAD, fd);
     return err;
 }

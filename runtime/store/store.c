@@ -1,6 +1,7 @@
 /* store/store.c - the port's life: opening, views, submitting, keeper's work. See core/store.h. */
 #include "store/internal.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -8,8 +9,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define MAINTAIN_ROWS    500 /* of one transaction */
-#define MAINTAIN_BATCHES 20  /* of one call */
+#define MAINTAIN_ROWS    500  /* of one transaction */
+#define MAINTAIN_BATCHES 20   /* of one call */
+#define MAINTAIN_UNDO_MS 3000 /* of one call, for rows of an import that did not end */
 
 /* ---- Opening and closing -------------------------------------------------------------------- */
 
@@ -240,7 +242,7 @@ int store_maintain(struct store *store)
     err = keep_first(err, do_chore(store, STORE_SYS, streams_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, pushes_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, mail_trim));
-    return keep_first(err, load_recover(store));
+    return keep_first(err, load_recover(store, clock_mono_ms() + MAINTAIN_UNDO_MS));
 }
 
 /* ---- The secret ----------------------------------------------------------------------------- */

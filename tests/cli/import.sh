@@ -265,7 +265,7 @@ says "a cell that is not of the type behind a \$ref" 1 "bad.csv:2: ref: \"x\" do
     t import geo.kinds bad.csv
 
 says "drop without a word" 2 "give --yes" table drop geo.places </dev/null
-has "$(script -qec "$TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"
+has "$(script -qec "exec $TENON table drop geo.places --data d" /dev/null <<<n)" "was left alone" "drop asks on a terminal"
 ok "drop --yes" table drop --yes geo.places
 says "drop twice" 1 "there is no table geo.places" table drop --yes geo.places
 is "$(rows places)" "" "it is gone"

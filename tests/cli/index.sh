@@ -59,7 +59,7 @@ clean() { # clean NAME: no index, and nothing of one
     has "$("$TENON" doctor --data d)" "3 indexes with 183 entries, 250063 changes of the log: all of it agrees" "$1: doctor finds nothing"
 }
 mkfifo keys
-env --default-signal=INT script -qefc "$TENON index create geo.many name --data d" screen <keys >/dev/null 2>&1 &
+env --default-signal=INT script -qefc "exec $TENON index create geo.many name --data d" screen <keys >/dev/null 2>&1 &
 pid=$!
 exec 8>keys
 ok "progress on a terminal" until_true 20 grep -qE '[0-9]+ of 250000 rows' screen

@@ -109,7 +109,7 @@ seq 100000 | sed 's/.*/{"id": &, "name": "n&", "height": &}/' >many.ndjson
 jq '.schema.properties.name.allOf = [range(1000) | {pattern: "^n[0-9]*.?$"}]' wider.json >slow.json
 before=$(table describe geo.many)
 mkfifo keys
-env --default-signal=INT script -qefc "$TENON table alter geo.many slow.json --data d" screen <keys >/dev/null 2>&1 &
+env --default-signal=INT script -qefc "exec $TENON table alter geo.many slow.json --data d" screen <keys >/dev/null 2>&1 &
 pid=$!
 exec 8>keys
 ok "alter: progress on a terminal" until_true 20 grep -qE '[0-9]+ of 100000 rows' screen

@@ -272,6 +272,56 @@ static void a_killed_load_is_rolled_back_by_the_next_open(void **state)
     store_close(store);
 }
 
+/* A load was killed, and a process that has a keeper opens what it left. */
+static struct store *open_with_keeper(void)
+{
+    const struct store_config config = {.dir = dir, .mode = STORE_NOSYNC, .has_keeper = true};
+    struct store *store;
+    struct arena opening;
+    struct str why;
+    struct child loader = prepare_load();
+    kill_child(&loader);
+    close(loader.from);
+    arena_init(&opening, 0);
+    assert_int_equal(store_open_lmdb(&config, &opening, &store, &why), 0);
+    arena_done(&opening);
+    return store;
+}
+
+/* Nobody waits for it at the start, and who writes meanwhile loses nothing. */
+static void a_killed_load_is_left_to_the_keeper_if_there_is_one(void **state)
+{
+    (void)state;
+    struct store *store = open_with_keeper();
+    assert_int_equal(count_rows(store, TABLE), 1500);
+    assert_int_equal(put_n(store, TABLE, STR("0003"), 3333, STORE_ANY, NULL), 0);
+    assert_int_equal(store_maintain(store), 0);
+    assert_int_equal(get_n(store, TABLE, STR("0003")), 3333);
+    assert_int_equal(count_rows(store, TABLE), 2);
+    struct store_op op = {
+        .kind = STORE_DELETE_ROW, .table = TABLE, .key = STR("0003"), .if_version = STORE_ANY};
+    assert_int_equal(write_list(store, STORE_DATA, &op, 1, NULL), 0);
+    assert_rolled_back(store);
+    store_close(store);
+}
+
+/* So that the keeper is not taken for dead; whoever writes comes in between. */
+static void a_load_is_rolled_back_in_pieces(void **state)
+{
+    (void)state;
+    struct store *store = open_with_keeper();
+    int pieces = 0;
+    for (uint64_t n = 1500, left; n > 1 && pieces < 9; n = left, pieces++) {
+        assert_int_equal(load_recover(store, 0), 0);
+        left = count_rows(store, TABLE);
+        assert_true(left < n);
+    }
+    assert_true(pieces > 1);
+    assert_int_equal(load_recover(store, 0), 0);
+    assert_rolled_back(store);
+    store_close(store);
+}
+
 static void a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper(void **state)
 {
     (void)state;
@@ -297,6 +347,8 @@ int main(void)
         CASE(acknowledged_writes_survive_kill_in_sync_mode),
         CASE(acknowledged_writes_survive_kill_in_nosync_mode),
         CASE(a_killed_load_is_rolled_back_by_the_next_open),
+        CASE(a_killed_load_is_left_to_the_keeper_if_there_is_one),
+        CASE(a_load_is_rolled_back_in_pieces),
         CASE(a_load_that_lives_is_left_alone_and_rolled_back_by_the_keeper),
         CASE(a_load_killed_anywhere_is_whole_or_not_there),
     };
