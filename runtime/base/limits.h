@@ -112,19 +112,24 @@
 #define STREAMS_SESSION_MAX   100 /* kept of a session, the oldest ended ones are forgotten */
 #define STREAM_UNSENT_BYTES   (256u << 10) /* in a connection; then frames wait in the store */
 #define STREAM_HEARTBEAT_MS   15000
-#define FRAME_BYTES_MAX       (9u << 20)  /* of one message */
-#define PUSHES_WAITING_MAX    200         /* of a session without a stream; the oldest go */
-#define PUSHES_BYTES          (16u << 20) /* of them together; one always fits */
-#define MAIL_KEEP_MS          60000
-#define BUS_LOOK_MS           1000       /* between looks for what a lost wake should have told */
-#define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
-#define ASK_TIMEOUT_MS        30000      /* for a client's answer */
-#define ASK_TIMEOUT_MAX_MS    (60 * 60 * 1000)
-#define PENDING_MAX           100  /* requests to one client that wait for answers */
-#define PROGRESS_PER_S        100  /* of a call; the newest is sent */
-#define LOG_MESSAGES_PER_S    1000 /* of a call, to its client */
-#define LIVE_LOGS             100  /* log messages of a call that wait to be sent */
-#define LIVE_LOG_BYTES        (256u << 10)
+#define FRAME_BYTES_MAX       (9u << 20) /* of one message */
+/* Subscriptions */
+#define SUBSCRIPTIONS_SESSION_MAX 10000 /* of a session; the config may say less */
+#define FOLLOW_TURN_CHANGES       256   /* of the log that are looked at in one turn of the loop */
+#define COALESCE_MS_MAX           60000 /* that a client may ask for */
+
+#define PUSHES_WAITING_MAX 200         /* of a session without a stream; the oldest go */
+#define PUSHES_BYTES       (16u << 20) /* of them together; one always fits */
+#define MAIL_KEEP_MS       60000
+#define BUS_LOOK_MS        1000       /* between looks for what a lost wake should have told */
+#define MAIL_BYTES_MAX     (9u << 20) /* of a letter */
+#define ASK_TIMEOUT_MS     30000      /* for a client's answer */
+#define ASK_TIMEOUT_MAX_MS (60 * 60 * 1000)
+#define PENDING_MAX        100  /* requests to one client that wait for answers */
+#define PROGRESS_PER_S     100  /* of a call; the newest is sent */
+#define LOG_MESSAGES_PER_S 1000 /* of a call, to its client */
+#define LIVE_LOGS          100  /* log messages of a call that wait to be sent */
+#define LIVE_LOG_BYTES     (256u << 10)
 
 #define HANDLER_THREADS_MAX         320 /* 256 callbacks of components, and what must go on beside */
 #define HANDLER_QUEUE_MAX           1000

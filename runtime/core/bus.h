@@ -27,6 +27,7 @@ enum bus_flag {
     BUS_CALLS = 1 << 0,   /* that can be cancelled */
     BUS_STREAMS = 1 << 1, /* live */
     BUS_ASKS = 1 << 2,    /* questions to clients that wait for answers */
+    BUS_FOLLOWS = 1 << 3, /* the change log for subscriptions */
 };
 
 /* All take NULL for a bus of one that wakes nobody: slot 0, epoch 1. A core always has a bus, one

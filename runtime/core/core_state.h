@@ -48,6 +48,7 @@ struct core {
     int64_t look_at_ms; /* next look for what others left, without a wake */
     struct pendings pendings;
     struct streams *streams;
+    struct follows *follows;
     struct list_hashes list_hashes;
     struct sink *push_sink; /* of stdio, or NULL: core.h */
     struct live *late;      /* with progress that was too fast: core/live.c */

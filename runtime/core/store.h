@@ -54,6 +54,9 @@ void store_close(struct store *store);
 /* Completions are posted to this loop from now on. Without one (CLI commands), store_submit waits
  * and calls `done` before it returns. Once, before the first submit. */
 void store_attach(struct store *store, struct loop *loop);
+/* Called after each commit of this process that entered something into the change log, on any
+ * thread, so it only wakes. Once, before the first submit. */
+void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx);
 /* How long the write transaction that this process is in has been standing, in milliseconds; 0 when
  * it is in none. Waiting for another process to leave its own does not count. Any thread. While a
  * transaction stands nobody else can write, so a process in which it stands too long must go. */
@@ -192,7 +195,7 @@ int store_drop_index(struct store *store, uint32_t table, uint32_t index);
 struct store_checked {
     uint64_t n_tables, n_rows, n_indexes, n_entries, n_changes;
     uint64_t n_sessions, n_jobs;
-    uint64_t n_streams, n_frames, n_pushes;
+    uint64_t n_streams, n_frames, n_pushes, n_subscriptions;
     bool has_unfinished_load, has_unfinished_build;
 };
 /* Compares all of DATA in one snapshot: tables with their rows and counts, rows with the entries of
@@ -271,6 +274,7 @@ struct store_stream {
     struct store_worker reader;     /* who sends it to the client */
     uint64_t token;                 /* of that reader */
     uint64_t first_n, last_n;       /* frames below and behind are not there; both 0: none yet */
+    uint64_t seq;                   /* of its last frame that has one; 0: none */
     uint64_t reserved_n;            /* the writer may have used numbers up to this one */
     struct str request;             /* raw id of the request that it answers; STR_NONE: listens */
     int64_t created_ms, changed_ms; /* wall time; set by the store */
@@ -282,8 +286,8 @@ int store_get_stream(struct store_view *view, struct str session, uint64_t id, s
 /* Of one session, in no order. */
 typedef int (*store_stream_fn)(void *ctx, const struct store_stream *stream);
 int store_scan_streams(struct store_view *view, struct str session, store_stream_fn fn, void *ctx);
-/* Frames behind `after_n`, in order. ERR_ABSENT: no such stream. */
-typedef int (*store_frame_fn)(void *ctx, uint64_t n, struct str message);
+/* Frames behind `after_n`, in order; `seq` as it was put. ERR_ABSENT: no such stream. */
+typedef int (*store_frame_fn)(void *ctx, uint64_t n, uint64_t seq, struct str message);
 int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,
                       store_frame_fn fn, void *ctx);
 
@@ -296,6 +300,30 @@ struct store_claim {
 };
 /* 0 or ERR_ABSENT. */
 int store_get_claim(struct store_view *view, struct str session, struct store_claim *ret);
+/* ---- Subscriptions (space SYS): core/follow.h. A session's go with it. ---------------------- */
+
+struct store_subscription {
+    struct str session, uri; /* as the client spelled it; URI_BYTES_MAX at most */
+    uint64_t start_seq;      /* changes up to this one were there before it */
+    bool all;                /* one notification for each change; else merged by URI */
+    uint32_t coalesce_ms;
+};
+/* Of one session, by URI. */
+typedef int (*store_subscription_fn)(void *ctx, const struct store_subscription *subscription);
+int store_scan_subscriptions(struct store_view *view, struct str session, store_subscription_fn fn,
+                             void *ctx);
+
+/* How far a session with subscriptions has been told of the change log. One per session, from its
+ * first subscription on. */
+struct store_follow {
+    uint64_t seq;        /* what changed up to this one is in frames (or concerned nobody) */
+    uint64_t sent_seq;   /* and up to this one, at most `seq`, on a connection that took it */
+    uint64_t generation; /* rises with each subscription that comes, changes or goes */
+    uint32_t n;          /* subscriptions; set by the store */
+};
+/* 0 or ERR_ABSENT: it never had a subscription. */
+int store_get_follow(struct store_view *view, struct str session, struct store_follow *ret);
+
 /* Messages that wait for such a stream, by `seq`, those whose time is over left out. */
 typedef int (*store_push_fn)(void *ctx, uint64_t seq, struct str message);
 int store_scan_pushes(struct store_view *view, struct str session, store_push_fn fn, void *ctx);
@@ -355,11 +383,23 @@ enum store_op_kind {
      * with epoch 0: nobody reads any more (and nobody writes, of one that listens). */
     STORE_CLAIM_STREAM,
     /* Appends `message` as frame `n` of `stream` (session, id, writer; ended: it is the last;
-     * reserved_n: if higher than the one there). ERR_ABSENT: no such stream (any more).
+     * reserved_n: if higher than the one there; seq: kept with the frame, and if it is not 0 in the
+     * record). ERR_ABSENT: no such stream (any more).
      * ERR_CONFLICT: another writer, n is not above the last, or it ended. Forgets the frames that
      * are too many (max_frames, STREAM_BYTES). *ret_stream is the record after it. An ended stream
      * without a last message: message STR_NONE, n 0. */
     STORE_PUT_FRAME,
+    /* Makes `subscription`, or changes all and coalesce_ms of the one with its session and URI.
+     * start_seq is raised to the session's follow.seq; of the session's first one, seq and sent_seq
+     * begin there. *ret_claim: who takes the session's pushes, to be told. ERR_ABSENT: no such
+     * session. ERR_LIMIT: there are SUBSCRIPTIONS_SESSION_MAX, or max_subscriptions if that is not
+     * 0. */
+    STORE_PUT_SUBSCRIPTION,
+    STORE_DELETE_SUBSCRIPTION, /* by session and uri; if it is there. *ret_claim likewise */
+    /* seq and sent_seq of claim->session become those of `follow` (sent_seq at most seq).
+     * ERR_CONFLICT: the claim to its pushes has another token than `claim`, or its subscriptions
+     * another generation than `follow`. ERR_ABSENT: it has none. */
+    STORE_SET_FOLLOW,
     STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none).
                            ERR_ABSENT: no such session */
     STORE_DROP_CLAIM,   /* if it still has the token of `claim`, else nothing */
@@ -390,6 +430,9 @@ struct store_op {
     /* Streams, pushes, mail */
     const struct store_stream *stream;
     const struct store_claim *claim;
+    const struct store_subscription *subscription;
+    const struct store_follow *follow;
+    uint32_t max_subscriptions;
     struct store_worker to;
     struct str message;
     uint64_t n, push_seq, mail_seq;

@@ -171,6 +171,11 @@ bool streams_pending(const struct streams *streams, const struct stream_name *na
 void stream_give_back(struct streams *streams, const struct stream_name *name, uint64_t token);
 /* push_seq: of the waiting push that the message is; it goes out only after the commit. */
 void stream_append(struct stream *stream, struct str message, bool is_last, uint64_t push_seq);
+/* A notification of a subscription (STR_NONE: none, only the position moves): goes out only after
+ * the commit in which the session's position becomes `to`, as an event whose id says to->seq. Its
+ * reader is told by follow_stored, once per commit; on ERR_CONFLICT those behind it are dropped
+ * too. */
+void stream_notify(struct stream *stream, struct str message, const struct store_follow *to);
 /* Frees it if nobody needs it any more. */
 void stream_settle(struct stream *stream);
 /* Nothing more of it can be written: its reader ends. */

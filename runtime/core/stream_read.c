@@ -162,9 +162,10 @@ void reader_send(struct reader *r, uint64_t n, struct str message)
     r->sent_n = n;
 }
 
-static int send_frame(void *ctx, uint64_t n, struct str message)
+static int send_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
 {
     struct reader *r = ctx;
+    (void)seq;
     reader_send(r, n, message);
     return r->has_room ? 0 : 1;
 }

@@ -118,7 +118,7 @@ static int visit_frame(void *ctx, struct str key, struct str value)
     int err = frame_read(key, value, &scan->scratch, &n, &message);
     if (err || n <= scan->after_n)
         return err;
-    return scan->fn(scan->ctx, n, message);
+    return scan->fn(scan->ctx, n, 0, message);
 }
 
 int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,

@@ -86,9 +86,10 @@ struct lines {
     int n;
 };
 
-static inline int note_message(void *ctx, uint64_t n, struct str message)
+static inline int note_message(void *ctx, uint64_t n, uint64_t seq, struct str message)
 {
     struct lines *l = ctx;
+    (void)seq;
     size_t at = strlen(l->text);
     l->n++;
     snprintf(l->text + at, sizeof l->text - at, "%llu:%.*s ", (unsigned long long)n,
