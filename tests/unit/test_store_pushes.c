@@ -94,7 +94,7 @@ static int take(struct store *store, uint64_t token, uint64_t seq)
 static int note_push(void *ctx, uint64_t seq, struct str message)
 {
     (void)seq;
-    return note_message(ctx, 0, message);
+    return note_message(ctx, 0, 0, message);
 }
 
 static void expect_pushes(struct store *store, struct str session, const char *expected)
@@ -278,7 +278,7 @@ static int mail(struct store *store, struct store_worker to, struct str text, ui
 static int note_letter(void *ctx, uint64_t seq, struct store_worker to, struct str text)
 {
     (void)seq;
-    return note_message(ctx, to.epoch & 0xff, text);
+    return note_message(ctx, to.epoch & 0xff, 0, text);
 }
 
 static void expect_mail(struct store *store, uint32_t slot, uint64_t after, const char *expected)
