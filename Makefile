@@ -31,7 +31,7 @@ LDFLAGS_ALL = $(LDFLAGS) $(VFLAGS_$(VARIANT)) -pthread
 RE2C := re2c -W -Werror --no-generation-date --no-debug-info
 LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcrypto -lcsv -lm
 
-ROOMS := base wire schema core store net
+ROOMS := base wire schema core store net manifest
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y
 sources = $(wildcard $(1)/*.c) $(patsubst %.re,$(B)/%.re.c,$(wildcard $(1)/*.re)) \
 	$(patsubst %.y,$(B)/%.c,$(wildcard $(1)/*.y))
