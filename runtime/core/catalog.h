@@ -2,9 +2,9 @@
  *
  * A snapshot holds the tables, the tools derived from them, and every list entry that a client may
  * ask for, rendered to JSON once per protocol revision: a list page is then a copy of bytes. The
- * snapshot is made anew when the store's catalog version has moved; a call keeps the one that it
- * began with by a reference. Loop only, but that a handler thread may read it while its call holds
- * a reference.
+ * snapshot is made anew when the store's catalog version has moved, or components offer something
+ * else; a call keeps the one that it began with by a reference. Loop only, but that a handler
+ * thread may read it while its call holds a reference.
  */
 #ifndef TENON_CORE_CATALOG_H
 #define TENON_CORE_CATALOG_H
@@ -42,7 +42,9 @@ struct catalog_operation {
 
 struct catalog {
     uint32_t refs;
-    uint64_t version;
+    uint64_t serial;       /* the how manyth of this core: from 1 */
+    uint64_t version;      /* of the tables in the store */
+    struct offers *offers; /* of components; NULL: there are none */
     struct arena arena;
     struct table *tables; /* by database, then name */
     uint32_t n_tables;

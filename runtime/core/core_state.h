@@ -26,8 +26,7 @@ struct batches {
 
 /* What list_changed.c has worked out of a catalog: of its tools, of its resources; 0: not yet. */
 struct list_hashes {
-    bool is_used;
-    uint64_t version;
+    uint64_t serial; /* of the catalog; 0: none yet */
     uint64_t v[2][MCP_REVISIONS][2];
 };
 
@@ -39,6 +38,7 @@ struct core {
     struct arena arena; /* what lives as long as the core */
     struct resource_uris uris;
     struct catalog *catalog; /* the newest snapshot; NULL before the first use */
+    uint64_t n_catalogs;     /* that were made */
     struct scans scans;
     struct jobs jobs;
     struct batches batches;

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "core/catalog.h"
+#include "core/component.h"
 #include "core/stream_parts.h"
 
 #include <stddef.h>
@@ -31,8 +32,8 @@ static void look(const struct catalog *catalog, enum call_profile profile, int r
     const struct catalog_list *lists = catalog->lists[profile];
     const uint64_t start = UINT64_C(0xcbf29ce484222325);
     uint64_t *v = memory->v[profile][revision];
-    if (memory->version != catalog->version || !memory->is_used)
-        *memory = (struct list_hashes){.version = catalog->version, .is_used = true};
+    if (memory->serial != catalog->serial)
+        *memory = (struct list_hashes){.serial = catalog->serial};
     if (v[0] == 0) {
         v[0] = hash_list(start, &lists[CATALOG_TOOLS], revision) | 1;
         v[1] = hash_list(hash_list(start, &lists[CATALOG_RESOURCES], revision),
@@ -137,16 +138,22 @@ void list_changed_compare(struct reader *r)
 
 static bool has_moved(struct core *core)
 {
+    struct streams *streams = core->streams;
+    const struct tenon *components = core->config.components;
+    uint64_t offers = components ? components->offers->version : 0, tables = 0;
     struct store_view *view;
-    uint64_t version = 0;
     if (store_view_open(core->store, STORE_DATA, &view) < 0)
         return false;
-    int err = store_catalog_version(view, &version);
+    int err = store_catalog_version(view, &tables);
     store_view_close(view);
-    bool moved = err == 0 && version != core->streams->lists_version;
-    if (moved)
-        core->streams->lists_version = version;
-    return moved;
+    bool moved =
+        err == 0 && (tables != streams->tables_version || offers != streams->offers_version);
+    if (!moved)
+        return false;
+    streams->tables_version = tables;
+    streams->offers_version = offers;
+    streams->lists_version++;
+    return true;
 }
 
 static void on_turn(struct loop_post *post);

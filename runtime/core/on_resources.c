@@ -290,8 +290,9 @@ static int read_component(struct call *call, struct str uri)
 {
     const struct component_resource *resource;
     const struct template_value *values = NULL;
-    int err = component_find_resource(call->core->config.components, uri, &call->arena, &resource,
-                                      &values);
+    int err = resource_uri_is_own(uri) ? ERR_ABSENT : catalog_use(call);
+    if (err == 0)
+        err = component_find_resource(call->catalog->offers, uri, &call->arena, &resource, &values);
     return err < 0 ? err : component_read_resource(call, resource, uri, values);
 }
 

@@ -212,7 +212,7 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
         return err;
     bool manages = call->in.profile == PROFILE_OPERATIONS;
     const struct component_tool *of_component =
-        manages ? NULL : component_find_tool(call->core->config.components, params->name);
+        manages ? NULL : component_find_tool(call->catalog->offers, params->name);
     if (of_component)
         return call_component(call, of_component, params->arguments);
     const struct catalog_tool *tool =

@@ -29,6 +29,11 @@ int resource_uris_init(struct resource_uris *uris, struct arena *arena)
     return err;
 }
 
+bool resource_uri_is_own(struct str uri)
+{
+    return str_starts_with(uri, STR("db:")) || str_starts_with(uri, STR("tenon:"));
+}
+
 int resource_uri_read(const struct resource_uris *uris, struct str uri, struct arena *arena,
                       struct resource_uri *ret)
 {

@@ -89,7 +89,7 @@ struct reader {
     uint64_t used_n;            /* numbers that were reserved before it claimed */
     uint64_t token, push_token; /* its claims; push_token 0: never claimed */
     uint64_t told[2];           /* of its lists: list_changed.c; 0: nothing yet */
-    uint64_t lists_version;     /* of the catalog that they were compared with */
+    uint64_t lists_version;     /* of the lists that it was compared with */
     uint64_t push_seen;         /* waiting pushes up to this one are on their way */
     uint32_t n_errands;
     struct worker_id old; /* reader that was told to release */
@@ -125,8 +125,9 @@ struct streams {
      * all of them at each tick. */
     bool has_waiting, has_held, has_early;
     int64_t checked_ms;     /* monotonic */
-    uint64_t lists_version; /* of the catalog that the sessions here are told of */
-    struct loop_post lists; /* the next turn of telling them */
+    uint64_t lists_version; /* rises when the sessions here have other lists to be told of */
+    uint64_t tables_version, offers_version; /* what those were made of */
+    struct loop_post lists;                  /* the next turn of telling them */
     bool is_telling_lists;
     uint32_t look_from; /* the reader whose session is looked at next */
     uint32_t n_readers;
