@@ -308,7 +308,7 @@ struct store_subscription {
     bool all;                /* one notification for each change; else merged by URI */
     uint32_t coalesce_ms;
 };
-/* Of one session, by URI. */
+/* Of one session, in no order. */
 typedef int (*store_subscription_fn)(void *ctx, const struct store_subscription *subscription);
 int store_scan_subscriptions(struct store_view *view, struct str session, store_subscription_fn fn,
                              void *ctx);

@@ -104,11 +104,10 @@ static int check_owner(struct live_check *c, struct str key)
 static int check_frame(void *ctx, struct str key, struct str value)
 {
     struct live_check *c = ctx;
-    struct str message;
-    uint64_t n;
+    struct frame_record frame;
     c->findings->done.n_frames++;
     arena_reset(&c->scratch);
-    int err = frame_read(key, value, &c->scratch, &n, &message);
+    int err = frame_read(key, value, &c->scratch, &frame);
     return err ? cannot_be_read(c, "a frame", err) : check_owner(c, key);
 }
 

@@ -38,11 +38,10 @@ static int get_claim(struct kv_txn *txn, struct str session, struct arena *arena
     return err ? err : claim_read(session, value, arena, ret);
 }
 
-/* The claim as it stands; nobody's (epoch 0) if there is none. */
-static int find_claim(struct batch *b, const struct store_op *op, struct store_claim *ret)
+int claim_find(struct batch *b, struct str session, struct store_claim *ret)
 {
-    *ret = (struct store_claim){.session = op->claim->session};
-    int err = get_claim(&b->txn, op->claim->session, &b->scratch, ret);
+    *ret = (struct store_claim){.session = session};
+    int err = get_claim(&b->txn, session, &b->scratch, ret);
     return err == ERR_ABSENT ? 0 : err;
 }
 
@@ -58,7 +57,7 @@ int pushes_claim(struct batch *b, struct store_op *op)
     const struct store_claim *now = op->claim;
     int err = session_require(b, now->session);
     if (!err)
-        err = find_claim(b, op, &before);
+        err = claim_find(b, op->claim->session, &before);
     if (err)
         return err;
     record_begin(&b->value, 4);
@@ -75,7 +74,7 @@ int pushes_claim(struct batch *b, struct store_op *op)
 int pushes_drop_claim(struct batch *b, struct store_op *op)
 {
     struct store_claim now;
-    int err = find_claim(b, op, &now);
+    int err = claim_find(b, op->claim->session, &now);
     if (err || !now.worker.epoch || now.token != op->claim->token)
         return err;
     return batch_remove(b, KV_CLAIMS, op->claim->session);
@@ -147,7 +146,7 @@ int push_put(struct batch *b, struct store_op *op)
         return ERR_LIMIT;
     int err = session_require(b, op->claim->session);
     if (!err)
-        err = find_claim(b, op, &claim);
+        err = claim_find(b, op->claim->session, &claim);
     if (!err)
         err = sys_key_begin(&key, op->claim->session);
     if (!err)
@@ -174,7 +173,7 @@ int push_delete(struct batch *b, struct store_op *op)
     struct sys_key key;
     int err = sys_key_begin(&key, op->claim->session);
     if (!err)
-        err = find_claim(b, op, &claim);
+        err = claim_find(b, op->claim->session, &claim);
     if (!err && (!claim.worker.epoch || claim.token != op->claim->token))
         err = ERR_CONFLICT;
     if (err)

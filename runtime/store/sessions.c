@@ -205,6 +205,8 @@ static int forget(struct batch *b, const struct store_session *s)
         err = streams_forget_session(b, s->id);
     if (!err)
         err = pushes_forget_session(b, s->id);
+    if (!err)
+        err = subscriptions_forget_session(b, s->id);
     return err ? err : batch_remove(b, KV_SESSIONS, s->id);
 }
 

@@ -73,6 +73,12 @@ void store_attach(struct store *store, struct loop *loop)
     store->loop = loop;
 }
 
+void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx)
+{
+    store->on_change = fn;
+    store->on_change_ctx = ctx;
+}
+
 /* ---- Views ---------------------------------------------------------------------------------- */
 
 int store_view_open(struct store *store, enum store_space space, struct store_view **ret)
@@ -240,6 +246,7 @@ int store_maintain(struct store *store)
     err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, streams_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, streams_purge));
+    err = keep_first(err, do_chore(store, STORE_SYS, subscriptions_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, pushes_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, mail_trim));
     return keep_first(err, load_recover(store, clock_mono_ms() + MAINTAIN_UNDO_MS));
