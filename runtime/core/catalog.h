@@ -15,7 +15,13 @@
 #include "core/table_tools.h"
 #include "generated/methods.h"
 
-enum catalog_kind { CATALOG_TOOLS, CATALOG_RESOURCES, CATALOG_TEMPLATES, CATALOG_KINDS };
+enum catalog_kind {
+    CATALOG_TOOLS,
+    CATALOG_RESOURCES,
+    CATALOG_TEMPLATES,
+    CATALOG_PROMPTS,
+    CATALOG_KINDS,
+};
 
 struct catalog_entry {
     struct str name; /* lists are sorted by it: name of a tool, URI, URI template */

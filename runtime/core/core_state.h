@@ -24,10 +24,10 @@ struct batches {
     bool posted;
 };
 
-/* What list_changed.c has worked out of a catalog: of its tools, of its resources; 0: not yet. */
+/* What list_changed.c has worked out of a catalog: of each list; 0: not yet. */
 struct list_hashes {
     uint64_t serial; /* of the catalog; 0: none yet */
-    uint64_t v[2][MCP_REVISIONS][2];
+    uint64_t v[2][MCP_REVISIONS][STORE_LISTS];
 };
 
 struct core {

@@ -14,6 +14,7 @@
 #include "wire/tape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- The session's pushes ------------------------------------------------------------------- */
 
@@ -58,7 +59,7 @@ static void take_pushes(struct reader *r, const struct store_claim *before)
 {
     stop_pushes(r, before);
     r->holds_pushes = true;
-    r->told[0] = r->told[1] = 0;
+    memset(r->told, 0, sizeof r->told);
     push_drain(r);
     list_changed_compare(r);
 }

@@ -14,6 +14,7 @@ static const enum cursor_kind cursor_kinds[CATALOG_KINDS] = {
     [CATALOG_TOOLS] = CURSOR_TOOLS,
     [CATALOG_RESOURCES] = CURSOR_RESOURCES,
     [CATALOG_TEMPLATES] = CURSOR_TEMPLATES,
+    [CATALOG_PROMPTS] = CURSOR_PROMPTS,
 };
 
 static struct str scope_of(const struct call *call)

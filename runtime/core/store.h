@@ -232,6 +232,9 @@ int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change
 
 /* ---- Sessions (space SYS) ------------------------------------------------------------------- */
 
+/* The lists of which a session is told that they changed. */
+enum store_list { STORE_TOOLS, STORE_RESOURCES, STORE_PROMPTS, STORE_LISTS };
+
 struct store_session {
     struct str id;      /* text of Mcp-Session-Id: 8 lower-case hex digits of the creation minute
                            (big-endian, so that new records lie together), then random ones */
@@ -241,8 +244,8 @@ struct store_session {
     struct str client_info;  /* raw JSON */
     struct str capabilities; /* raw JSON of the client's capabilities */
     bool initialized;
-    int32_t log_level; /* -1: never set */
-    uint64_t seen[2];  /* core's own: which lists of tools and of resources it was told of */
+    int32_t log_level;          /* -1: never set */
+    uint64_t seen[STORE_LISTS]; /* core's own: which of these it was told of last; 0: of none */
     int64_t created_ms, active_ms, expires_ms; /* wall time */
 };
 

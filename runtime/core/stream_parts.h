@@ -88,7 +88,7 @@ struct reader {
     uint64_t sent_n;
     uint64_t used_n;            /* numbers that were reserved before it claimed */
     uint64_t token, push_token; /* its claims; push_token 0: never claimed */
-    uint64_t told[2];           /* of its lists: list_changed.c; 0: nothing yet */
+    uint64_t told[STORE_LISTS]; /* of its lists: list_changed.c; 0: nothing yet */
     uint64_t lists_version;     /* of the lists that it was compared with */
     uint64_t push_seen;         /* waiting pushes up to this one are on their way */
     uint32_t n_errands;

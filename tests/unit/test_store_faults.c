@@ -239,19 +239,22 @@ static void expect_sys_set_aside(void)
     store_close(store);
 }
 
-/* As it was written before there were streams, without what a client was told. */
-static void put_older_session(struct store *store, const char *id)
+/* As it was written before there were streams, without what a client was told; or with that, of so
+ * many lists. */
+static void put_older_session(struct store *store, const char *id, uint32_t n_seen)
 {
     struct kv_txn txn;
     struct buf record = {0};
     struct expiry_key expiry;
     int64_t expires_ms = clock_wall_ms() + 3600000;
-    record_begin(&record, 10);
+    record_begin(&record, 10 + n_seen);
     for (int i = 0; i < 5; i++)
         cbor_write_str(STR("{}"), &record);
     for (int i = 0; i < 4; i++)
         cbor_write_int(i, &record);
     cbor_write_int(expires_ms, &record);
+    for (uint32_t i = 0; i < n_seen; i++)
+        cbor_write_int(7, &record);
     assert_int_equal(kv_begin(store->envs[STORE_SYS], true, &txn), 0);
     assert_int_equal(kv_put(&txn, KV_SESSIONS, str_of(id), buf_str(&record)), 0);
     struct str entry = session_expiry_key(expires_ms, str_of(id), &expiry);
@@ -277,14 +280,16 @@ static void open_stream_of(struct store *store, const char *id)
     assert_int_equal(write_list(store, STORE_SYS, ops, 2, NULL), 0);
 }
 
-static void expect_log_level(struct store *store, const char *id, int32_t level)
+static void expect_log_level(struct store *store, const char *id, int32_t level, uint64_t seen)
 {
     struct arena arena;
     struct store_session s;
     arena_init(&arena, 0);
     struct store_view *view = view_of(store, STORE_SYS);
     assert_int_equal(store_get_session(view, str_of(id), &arena, &s), 0);
-    assert_true(s.log_level == level && s.seen[0] == 0 && s.seen[1] == 0);
+    assert_true(s.log_level == level && s.seen[STORE_TOOLS] == seen &&
+                s.seen[STORE_RESOURCES] == seen);
+    assert_true(s.seen[STORE_PROMPTS] == 0);
     store_view_close(view);
     arena_done(&arena);
 }
@@ -297,7 +302,8 @@ static void a_sys_from_before_there_were_streams_keeps_its_sessions(void **state
     (void)state;
     make_store();
     struct store *store = open_ok(NOSYNC);
-    put_older_session(store, "older");
+    put_older_session(store, "older", 0);
+    put_older_session(store, "newer", 2);
     set_format(store, STORE_SYS, 2);
     store_close(store);
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
@@ -309,11 +315,14 @@ static void a_sys_from_before_there_were_streams_keeps_its_sessions(void **state
     store = open_ok(NOSYNC);
     assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
     assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
-    assert_int_equal(count_sessions(store), 2);
-    expect_log_level(store, "older", 1);
+    assert_int_equal(count_sessions(store), 3);
+    expect_log_level(store, "older", 1, 0);
+    expect_log_level(store, "newer", 1, 7);
     set_log_level_of(store, "older");
+    set_log_level_of(store, "newer");
     open_stream_of(store, "older");
-    expect_log_level(store, "older", 7);
+    expect_log_level(store, "older", 7, 0);
+    expect_log_level(store, "newer", 7, 7);
     store_close(store);
 }
 

@@ -361,7 +361,7 @@ static void read_session(struct store *store, struct arena *arena, struct store_
 static void log_level_and_what_was_seen_are_set_alone(void **state)
 {
     struct store *store = store_with_sessions(state);
-    struct store_session s = {.id = SESSION, .log_level = 6, .seen = {3, UINT64_MAX}}, got;
+    struct store_session s = {.id = SESSION, .log_level = 6, .seen = {3, UINT64_MAX, 5}}, got;
     struct store_op op = {.kind = STORE_SET_LOG_LEVEL, .if_version = STORE_ANY, .session = &s};
     struct arena arena;
     arena_init(&arena, 0);
@@ -374,7 +374,8 @@ static void log_level_and_what_was_seen_are_set_alone(void **state)
     assert_int_equal(write_op(store, &op), 0);
     assert_int_equal(session_op(store, STORE_TOUCH_SESSION, SESSION), 0); /* leaves them alone */
     read_session(store, &arena, &got);
-    assert_true(got.log_level == 6 && got.seen[0] == 3 && got.seen[1] == UINT64_MAX);
+    assert_true(got.log_level == 6 && got.seen[STORE_TOOLS] == 3);
+    assert_true(got.seen[STORE_RESOURCES] == UINT64_MAX && got.seen[STORE_PROMPTS] == 5);
     assert_true(got.expires_ms == expires_ms);
     arena_done(&arena);
     expect_no_finding(store);
