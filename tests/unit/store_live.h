@@ -116,15 +116,9 @@ static inline uint64_t count_sys(struct store *store, enum kv_map map)
     return n;
 }
 
-static inline void note_finding(void *ctx, struct str finding)
-{
-    (void)ctx;
-    print_error(STR_FMT "\n", STR_ARG(finding));
-}
-
 static inline void expect_no_finding(struct store *store)
 {
-    assert_int_equal(store_check(store, note_finding, NULL, NULL), 0);
+    assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);
 }
 
 #endif

@@ -380,7 +380,7 @@ static void a_sys_from_before_frames_had_a_sequence_keeps_its_streams(void **sta
     assert_int_equal(store_scan_frames(view, STR("s"), 7, 0, expect_frame, &n), 0);
     assert_int_equal(n, 2);
     store_view_close(view);
-    assert_int_equal(store_check(store, NULL, NULL, NULL), 0);
+    assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);
     store_close(store);
 }
 
