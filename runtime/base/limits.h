@@ -114,7 +114,8 @@
 #define STREAM_HEARTBEAT_MS   15000
 #define FRAME_BYTES_MAX       (9u << 20) /* of one message */
 /* Subscriptions */
-#define SUBSCRIPTIONS_SESSION_MAX 10000 /* of a session; the config may say less */
+#define SUBSCRIPTIONS_SESSION_MAX 10000      /* of a session; the config may say less */
+#define SUBSCRIPTIONS_BYTES       (4u << 20) /* of the URIs of a session together */
 #define FOLLOW_TURN_CHANGES       256   /* of the log that are looked at in one turn of the loop */
 #define COALESCE_MS_MAX           60000 /* that a client may ask for */
 

@@ -396,7 +396,7 @@ enum store_op_kind {
      * start_seq is raised to the session's follow.seq; of the session's first one, seq and sent_seq
      * begin there. *ret_claim: who takes the session's pushes, to be told. ERR_ABSENT: no such
      * session. ERR_LIMIT: there are SUBSCRIPTIONS_SESSION_MAX, or max_subscriptions if that is not
-     * 0. */
+     * 0, or their URIs would come to more than SUBSCRIPTIONS_BYTES. */
     STORE_PUT_SUBSCRIPTION,
     STORE_DELETE_SUBSCRIPTION, /* by session and uri; if it is there. *ret_claim likewise */
     /* seq and sent_seq of claim->session become those of `follow` (sent_seq at most seq).

@@ -153,18 +153,32 @@ static int count_entry(void *ctx, struct str key, struct str value)
     return 0;
 }
 
+static int measure_subscription(void *ctx, struct str key, struct str value)
+{
+    struct live_check *c = ctx;
+    struct store_subscription s;
+    (void)key;
+    arena_reset(&c->scratch);
+    int err = subscription_read(value, &c->scratch, &s);
+    c->n++;
+    c->bytes += err ? 0 : s.uri.n;
+    return is_finding(err) ? 0 : err;
+}
+
 static int compare_subscriptions(struct live_check *c, struct str session,
                                  const struct follow_record *r)
 {
     struct sys_key set = subscription_set_key(r->set);
     struct str prefix = sys_key_str(&set);
     struct shown_id shown;
-    uint64_t n = 0;
-    int err = sys_scan(c->txn, KV_SUBSCRIPTIONS, prefix, prefix, count_entry, &n);
-    c->findings->done.n_subscriptions += n;
-    if (!err && n != r->follow.n)
-        find(c->findings, "session %s has %" PRIu64 " subscriptions, but says %" PRIu32,
-             show_id(session, &shown), n, r->follow.n);
+    c->n = c->bytes = 0;
+    int err = sys_scan(c->txn, KV_SUBSCRIPTIONS, prefix, prefix, measure_subscription, c);
+    c->findings->done.n_subscriptions += c->n;
+    if (!err && (c->n != r->follow.n || c->bytes != r->bytes))
+        find(c->findings,
+             "session %s has %" PRIu64 " subscriptions (%" PRIu64 " bytes), but says %" PRIu32
+             " (%" PRIu64 " bytes)",
+             show_id(session, &shown), c->n, c->bytes, r->follow.n, r->bytes);
     return err;
 }
 

@@ -330,7 +330,8 @@ int mail_trim(struct batch *b, uint32_t max);
 
 struct follow_record {
     struct store_follow follow;
-    uint64_t set; /* of its subscriptions */
+    uint64_t set;   /* of its subscriptions */
+    uint64_t bytes; /* of their URIs */
 };
 int follow_read(struct str session, struct str value, struct arena *arena,
                 struct follow_record *ret);

@@ -1,8 +1,8 @@
 /* store/subscriptions.c - what sessions subscribed to, and how far each was told of the change log.
  *
- *   FOLLOWS        session                -> [format, seq, sent_seq, generation, subscriptions,
- * set] SUBSCRIPTIONS  set u64, hash of a URI -> [format, start_seq, all, coalesce_ms, URI]
- *   UNFOLLOWED     set u64                -> nothing: its session is gone, some of it is not yet
+ *   FOLLOWS        session -> [format, seq, sent_seq, generation, n of them, set, bytes of URIs]
+ *   SUBSCRIPTIONS  set u64, hash of a URI -> [format, start_seq, all, coalesce_ms, URI]
+ *   UNFOLLOWED     set u64 -> nothing: its session is gone, some of the set is not yet
  *
  * The subscriptions of a session are a set with a number that is never used again. So it goes with
  * its session by one record, however many are in it, and the keeper takes them away. The hash
@@ -21,9 +21,9 @@
 int follow_read(struct str session, struct str value, struct arena *arena,
                 struct follow_record *ret)
 {
-    const struct tape_node *f[5];
+    const struct tape_node *f[6];
     bool is_id = session.n > 0 && session.n <= SESSION_ID_BYTES;
-    int err = is_id ? record_read(value, "iiiii", arena, f) : ERR_STORE_DAMAGED;
+    int err = is_id ? record_read(value, "iiiiii", arena, f) : ERR_STORE_DAMAGED;
     if (!err)
         *ret = (struct follow_record){
             .follow =
@@ -34,18 +34,20 @@ int follow_read(struct str session, struct str value, struct arena *arena,
                     .n = (uint32_t)f[3]->v.i,
                 },
             .set = (uint64_t)f[4]->v.i,
+            .bytes = (uint64_t)f[5]->v.i,
         };
     return err;
 }
 
 static int save_follow(struct batch *b, struct str session, const struct follow_record *r)
 {
-    record_begin(&b->value, 5);
+    record_begin(&b->value, 6);
     cbor_write_int((int64_t)r->follow.seq, &b->value);
     cbor_write_int((int64_t)r->follow.sent_seq, &b->value);
     cbor_write_int((int64_t)r->follow.generation, &b->value);
     cbor_write_int(r->follow.n, &b->value);
     cbor_write_int((int64_t)r->set, &b->value);
+    cbor_write_int((int64_t)r->bytes, &b->value);
     return batch_put(b, KV_FOLLOWS, session);
 }
 
@@ -150,12 +152,13 @@ static void tell(const struct store_op *op, const struct place *p)
         *op->ret_claim = p->claim;
 }
 
-static int check_room(const struct store_op *op, uint32_t n)
+static int check_room(const struct store_op *op, const struct follow_record *r)
 {
     uint32_t max = op->max_subscriptions;
     if (max == 0 || max > SUBSCRIPTIONS_SESSION_MAX)
         max = SUBSCRIPTIONS_SESSION_MAX;
-    return n < max ? 0 : ERR_LIMIT;
+    bool fits = r->follow.n < max && r->bytes + op->subscription->uri.n <= SUBSCRIPTIONS_BYTES;
+    return fits ? 0 : ERR_LIMIT;
 }
 
 static int begin_follow(struct batch *b, const struct store_subscription *s, struct place *p)
@@ -169,7 +172,7 @@ static int add(struct batch *b, const struct store_op *op, struct place *p)
 {
     struct store_subscription now = *op->subscription;
     struct store_follow *follow = &p->follow.follow;
-    int err = check_room(op, follow->n);
+    int err = check_room(op, &p->follow);
     if (!err && !p->has_follow)
         err = begin_follow(b, &now, p);
     if (err)
@@ -178,6 +181,7 @@ static int add(struct batch *b, const struct store_op *op, struct place *p)
     if (follow->n++ == 0)
         follow->seq = follow->sent_seq = now.start_seq;
     follow->generation++;
+    p->follow.bytes += now.uri.n;
     err = save_subscription(b, &p->key, &now);
     return err ? err : save_follow(b, now.session, &p->follow);
 }
@@ -215,6 +219,7 @@ int subscription_delete(struct batch *b, struct store_op *op)
     int err = find_place(b, op->subscription, &p);
     if (!err && p.has_old) {
         p.follow.follow.n--;
+        p.follow.bytes -= op->subscription->uri.n;
         p.follow.follow.generation++;
         err = batch_remove(b, KV_SUBSCRIPTIONS, sys_key_str(&p.key));
         if (!err)

@@ -505,11 +505,11 @@ static void a_session_that_counts_its_subscriptions_wrong_is_found(void **state)
     struct sys_key key;
     make_subscriptions(f);
     change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("data://db/t/1", &key), STR_NONE);
-    expect(f, 1, "session 0123abcd... has 1 subscriptions, but says 2\n");
+    expect(f, 1, "session 0123abcd... has 1 subscriptions (11 bytes), but says 2 (24 bytes)\n");
     change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("u", &key), SUBSCRIPTION_TO_U);
-    check_is_clean(f->store);
+    expect(f, 1, "has 2 subscriptions (12 bytes), but says 2 (24 bytes)\n");
     change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("v", &key), SUBSCRIPTION_TO_U);
-    expect(f, 2, "session 0123abcd... has 3 subscriptions, but says 2\n");
+    expect(f, 2, "has 3 subscriptions (13 bytes), but says 2 (24 bytes)\n");
     expect(f, 2, "a subscription is not where its URI is looked for\n");
 }
 
@@ -537,7 +537,8 @@ static void a_position_beyond_what_was_told_is_found(void **state)
 {
     struct fixture *f = *state;
     make_subscriptions(f);
-    change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID), STR("\x86\x01\x05\x06\x02\x02\x01"));
+    change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID),
+              STR("\x87\x01\x05\x06\x02\x02\x01\x18\x18"));
     expect(f, 1, "session 0123abcd... has taken what changed up to 6, but was told only up to 5\n");
 }
 
@@ -549,7 +550,7 @@ static void subscriptions_that_cannot_be_read_are_found(void **state)
     change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("u", &key), STR("\x82\x01\x05"));
     change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, STR("short"), SUBSCRIPTION_TO_U);
     expect(f, 4, "a subscription cannot be read: The store is damaged\n");
-    expect(f, 4, "session 0123abcd... has 3 subscriptions, but says 2\n");
+    expect(f, 4, "has 3 subscriptions (24 bytes), but says 2 (24 bytes)\n");
     expect(f, 4, "1 subscriptions belong to no session\n");
     change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID), STR("\x82\x09\x01"));
     expect(f, 4, "a position in the change log cannot be read: The store has an unknown format\n");
