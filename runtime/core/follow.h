@@ -39,10 +39,16 @@ void follows_tick(struct follows *follows);
  * stands at `seq` (0: new, at the session's sent_seq). Looks up by itself whether there is
  * something to follow. */
 void follow_begin(struct reader *reader, uint64_t seq);
-void follow_end(struct reader *reader);   /* it does not any more, or is gone */
+/* It does not any more, or its stream ends, or it is gone: nothing of the reader is asked after
+ * this. Its sink, unless it is NULL, can still say whether all was taken: then reader->sent_seq was
+ * (0: no notification went out). What stream_notify has that is not committed may not be any more.
+ */
+void follow_end(struct reader *reader);
 void follow_ready(struct reader *reader); /* there is room again */
-/* What became of a commit with frames of stream_notify: 0, or ERR_CONFLICT (they are gone, and no
- * number of them went out), or why not. */
+/* What became of a commit with frames of stream_notify: 0 (they went out, or wait for room), or why
+ * not: they are gone with all that came behind them, and none of them went out. ERR_CONFLICT: there
+ * is a newer generation; the claim is still ours. Other errors: the store is in trouble, so not at
+ * once again. Comes between begin and end only, and may append. */
 void follow_stored(struct reader *reader, int err);
 
 /* resources/subscribe and unsubscribe: core/on_subscriptions.c. MAIL_FOLLOW {"session"}. */

@@ -163,9 +163,23 @@ static void send_unstored(struct stream *s, struct str message)
     if (!r || !message.p)
         return;
     if (r->is_open && r->has_room && r->sent_n == s->last_n)
-        reader_send(r, ++s->last_n, message);
+        reader_send(r, ++s->last_n, 0, message);
     else
         reader_end(r);
+}
+
+struct frame *stream_add_frame(struct stream *s, struct str message)
+{
+    struct frame *f = frame_new(s, message);
+    if (!f)
+        return NULL;
+    f->n = message.p ? ++s->last_n : 0;
+    if (s->last_n + STREAM_NUMBERS / 2 > s->asked_n)
+        s->asked_n += STREAM_NUMBERS;
+    s->n_pending++;
+    frames_add(&s->streams->waiting, f);
+    post_flush(s->streams);
+    return f;
 }
 
 void stream_append(struct stream *s, struct str message, bool is_last, uint64_t push_seq)
@@ -174,7 +188,8 @@ void stream_append(struct stream *s, struct str message, bool is_last, uint64_t 
         send_unstored(s, message);
         return;
     }
-    struct frame *f = frame_new(s, message);
+    bool makes_record = !s->listens && s->last_n == 0;
+    struct frame *f = stream_add_frame(s, message);
     if (!f) {
         struct reader *r = s->listens ? NULL : s->reader;
         bool goes_on = r && r->is_open && r->sent_n == s->last_n; /* see stream_break */
@@ -183,19 +198,13 @@ void stream_append(struct stream *s, struct str message, bool is_last, uint64_t 
             send_unstored(s, message);
         return;
     }
-    f->makes_record = !s->listens && s->last_n == 0;
-    f->n = message.p ? ++s->last_n : 0;
+    f->makes_record = makes_record;
     f->is_last = is_last;
     f->push_seq = push_seq;
-    if (s->last_n + STREAM_NUMBERS / 2 > s->asked_n)
-        s->asked_n += STREAM_NUMBERS;
-    s->n_pending++;
-    frames_add(&s->streams->waiting, f);
     if (may_go_at_once(s, f)) {
         f->was_sent = true;
-        reader_send(s->reader, f->n, f->message);
+        reader_send(s->reader, f->n, 0, f->message);
     }
-    post_flush(s->streams);
 }
 
 /* ---- On stdio ------------------------------------------------------------------------------- */

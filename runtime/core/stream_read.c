@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "core/follow.h"
 #include "core/list_changed.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +29,8 @@ static void reader_free(struct reader *r)
 
 void reader_attach(struct reader *r, struct stream *stream)
 {
+    if (!stream)
+        reader_stop_pushes(r);
     if (r->stream)
         r->stream->reader = NULL;
     r->stream = stream;
@@ -44,9 +46,8 @@ static void flag_bus(struct streams *streams)
     bus_set_flag(bus, BUS_STREAMS, streams->n_readers > 0);
 }
 
-static void drop_pushes(struct reader *r)
+static void drop_claim(struct reader *r)
 {
-    r->holds_pushes = false;
     struct errand *e = errand_new(r->streams, NULL, &r->name, STR_NONE);
     if (!e)
         return;
@@ -82,9 +83,10 @@ void reader_settle(struct reader *r)
 static void reader_leave(struct reader *r)
 {
     r->sink = NULL;
+    reader_stop_pushes(r);
     r->is_open = false;
     if (r->push_token && !r->streams->is_stopping)
-        drop_pushes(r);
+        drop_claim(r);
     if (r->has_claimed && r->listens && !r->stream && !r->streams->is_stopping)
         stream_give_back(r->streams, &r->name, r->token);
     leave_stream(r);
@@ -93,6 +95,7 @@ static void reader_leave(struct reader *r)
 
 void reader_end(struct reader *r)
 {
+    reader_stop_pushes(r);
     if (r->sink)
         sink_end(r->sink);
     reader_leave(r);
@@ -102,7 +105,12 @@ static void on_ready(struct sink *sink)
 {
     struct reader *r = sink->ctx;
     r->has_room = true;
+    r->n_errands++; /* it stays to be asked */
     reader_advance(r);
+    if (r->has_room && r->holds_pushes)
+        follow_ready(r);
+    r->n_errands--;
+    reader_settle(r);
 }
 
 static void on_lost(struct sink *sink)
@@ -153,20 +161,23 @@ struct reader *reader_of_pushes(struct streams *streams, struct str session)
 
 /* ---- Sending -------------------------------------------------------------------------------- */
 
-void reader_send(struct reader *r, uint64_t n, struct str message)
+void reader_send(struct reader *r, uint64_t n, uint64_t seq, struct str message)
 {
-    char id[EVENT_ID_BYTES];
-    int len = snprintf(id, sizeof id, "%016llx.%llu", (unsigned long long)r->name.id,
-                       (unsigned long long)n);
-    r->has_room = sink_send(r->sink, (struct str){id, (uint32_t)len}, message);
+    char text[EVENT_ID_BYTES];
+    const struct event_id id = {.stream = r->name.id, .n = n, .seq = seq};
+    r->has_room = sink_send(r->sink, event_id_write(&id, text), message);
     r->sent_n = n;
+    if (seq)
+        r->sent_seq = seq;
 }
 
 static int send_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
 {
     struct reader *r = ctx;
-    (void)seq;
-    reader_send(r, n, message);
+    if (seq && n <= r->anew_n)
+        r->sent_n = n;
+    else
+        reader_send(r, n, seq, message);
     return r->has_room ? 0 : 1;
 }
 
