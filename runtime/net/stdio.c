@@ -122,6 +122,12 @@ static void put_message(void *ctx, struct str message)
     put_line(ctx, message);
 }
 
+static bool is_written(void *ctx)
+{
+    struct stdio *s = ctx;
+    return s->written == s->out.n && !s->mute;
+}
+
 static void put_error(struct stdio *s, int err)
 {
     struct buf text = {0};
@@ -387,7 +393,7 @@ int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes)
         loop_free(s.loop);
         return err;
     }
-    line_sinks_init(&s.sinks, put_message, &s);
+    line_sinks_init(&s.sinks, put_message, is_written, &s);
     core_push_to(s.core, &s.sinks.always.sink);
     watch(&s);
     loop_run(s.loop);
