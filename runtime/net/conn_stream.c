@@ -84,8 +84,7 @@ static bool is_taken(struct sink *sink)
     socklen_t n = sizeof peer;
     int fd = lws_get_socket_fd(s->conn->wsi), queued = -1;
     if (s->conn->phase != STREAMING || event_stream_unsent(&s->events) ||
-        lws_partial_buffered(s->conn->wsi) ||
-        ioctl(fd, SIOCOUTQ, &queued) < 0 || queued)
+        lws_partial_buffered(s->conn->wsi) || ioctl(fd, SIOCOUTQ, &queued) < 0 || queued)
         return false;
     return getpeername(fd, (struct sockaddr *)&peer, &n) == 0;
 }
