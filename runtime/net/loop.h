@@ -27,7 +27,7 @@ struct ev_loop *loop_ev(struct loop *loop);
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/* Monotonic time of the last tick: good enough for deadlines, and free. */
+/* Monotonic time at the beginning of the turn: good enough for deadlines, and free. */
 int64_t loop_now_ms(const struct loop *loop);
 /* Up to LOOP_TICKERS_MAX functions, called on every tick in the order of addition. */
 #define LOOP_TICKERS_MAX 4
