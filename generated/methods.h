@@ -137,6 +137,10 @@ int mcp_on_notifications_cancelled(struct call *call, const struct mcp_cancelled
 int mcp_on_notifications_initialized(struct call *call, const struct mcp_notification_params *params);
 int mcp_on_ping(struct call *call, const struct mcp_request_params *params,
                 struct mcp_result *ret);
+int mcp_on_prompts_get(struct call *call, const struct mcp_get_prompt_request_params *params,
+                       struct mcp_get_prompt_result *ret);
+int mcp_on_prompts_list(struct call *call, const struct mcp_paginated_request_params *params,
+                        struct mcp_list_prompts_result *ret);
 int mcp_on_resources_list(struct call *call, const struct mcp_paginated_request_params *params,
                           struct mcp_list_resources_result *ret);
 int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,

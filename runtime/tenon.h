@@ -185,7 +185,8 @@ struct tenon_prompt {
     bool is_inline; /* as of a tool */
     /* Builds the messages: each call of tenon_text, _image, _audio, _embed_text, _embed_blob or
      * _link makes one, said by the role of tenon_role. The required arguments are there. An error,
-     * and a prompt without messages, is answered as a JSON-RPC error. */
+     * and a prompt without messages, is answered as a JSON-RPC error: TENON_ERR_ARGUMENT as one of
+     * the client's, all others as internal, with the text of tenon_fail. */
     int (*render)(struct tenon_call *call, void *ctx);
     /* Proposes values of an argument, as of a template. NULL: none. */
     int (*complete)(struct tenon_call *call, const char *argument, const char *value, void *ctx);
@@ -260,7 +261,8 @@ int tenon_textf(struct tenon_call *call, const char *format, ...)
 int tenon_image(struct tenon_call *call, const char *mime_type, const void *data, size_t len);
 int tenon_audio(struct tenon_call *call, const char *mime_type, const void *data, size_t len);
 
-/* A resource in the result; it need not be a registered one. `mime_type` may be NULL. */
+/* A resource in the result; it need not be a registered one. `mime_type` may be NULL, which in a
+ * prompt is text/plain and application/octet-stream. */
 int tenon_embed_text(struct tenon_call *call, const char *uri, const char *mime_type,
                      const char *text);
 int tenon_embed_blob(struct tenon_call *call, const char *uri, const char *mime_type,

@@ -32,6 +32,16 @@ static int run_ping(struct call *call, const void *params, void *result)
     return mcp_on_ping(call, params, result);
 }
 
+static int run_prompts_get(struct call *call, const void *params, void *result)
+{
+    return mcp_on_prompts_get(call, params, result);
+}
+
+static int run_prompts_list(struct call *call, const void *params, void *result)
+{
+    return mcp_on_prompts_list(call, params, result);
+}
+
 static int run_resources_list(struct call *call, const void *params, void *result)
 {
     return mcp_on_resources_list(call, params, result);
@@ -159,7 +169,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_get_prompt_request_params)),
         .params_size = sizeof(struct mcp_get_prompt_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_get_prompt_result)),
-        .result_size = sizeof(struct mcp_get_prompt_result),
+        .result_size = sizeof(struct mcp_get_prompt_result), .run = run_prompts_get,
     },
     [MCP_PROMPTS_LIST] = {
         .name = "prompts/list", .method = MCP_PROMPTS_LIST, .is_request = true,
@@ -168,7 +178,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_paginated_request_params)),
         .params_size = sizeof(struct mcp_paginated_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_list_prompts_result)),
-        .result_size = sizeof(struct mcp_list_prompts_result),
+        .result_size = sizeof(struct mcp_list_prompts_result), .run = run_prompts_list,
     },
     [MCP_RESOURCES_LIST] = {
         .name = "resources/list", .method = MCP_RESOURCES_LIST, .is_request = true,
@@ -256,5 +266,5 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
 
 const struct mcp_dispatch mcp_2025_03_26_dispatch = {
     .rows = rows,
-    .capabilities = MCP_SERVER_LOGGING | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
+    .capabilities = MCP_SERVER_LOGGING | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
 };

@@ -137,7 +137,9 @@
 #define COMPONENT_CALLS_MAX         256  /* on handler threads at once */
 #define COMPONENT_CALLS_WAITING_MAX 1000 /* for that */
 #define COMPONENT_TOOL_NAME_BYTES   128
-#define HANDLER_NICE                10 /* of a handler thread: the loop goes before it */
+#define PROMPT_ARGUMENTS_MAX        100
+#define COMPLETIONS_MAX             100 /* values of one answer (MCP, Completion Results) */
+#define HANDLER_NICE                10  /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX                 64
 
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */

@@ -445,6 +445,24 @@ static int make_templates(struct making *m)
     return err;
 }
 
+/* ---- Prompts --------------------------------------------------------------------------------- */
+
+static int make_prompts(struct making *m)
+{
+    struct catalog *c = m->catalog;
+    const struct offers *offers = c->offers;
+    struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_PROMPTS];
+    int err = reserve(c, list, offers ? offers->n_prompts : 0);
+    for (uint32_t i = 0; offers && err == 0 && i < offers->n_prompts; i++) {
+        struct mcp_prompt prompt = {0};
+        err = component_fill_prompt(&offers->prompts[i], &c->arena, &prompt);
+        if (err == 0)
+            err = add_entry(c, list, prompt.name, MCP_DEFINITION_PROMPT, &prompt);
+    }
+    sort(list);
+    return err;
+}
+
 int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits,
                          const struct core_config *config)
 {
@@ -456,5 +474,7 @@ int catalog_make_entries(struct catalog *catalog, const struct search_limits *li
         err = make_resources(&m);
     if (err == 0)
         err = make_templates(&m);
+    if (err == 0)
+        err = make_prompts(&m);
     return err;
 }

@@ -133,6 +133,8 @@ static int keep_all(struct tenon *tenon, void *ctx)
         err = component_keep_resources(tenon, k->from, k->component);
     if (err == 0)
         err = component_keep_templates(tenon, k->from, k->component);
+    if (err == 0)
+        err = component_keep_prompts(tenon, k->from, k->component);
     return err;
 }
 

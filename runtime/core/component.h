@@ -50,6 +50,22 @@ struct component_resource {
     void *ctx;
 };
 
+struct component_argument {
+    struct str name, title, description;
+    bool required;
+};
+
+struct component_prompt {
+    struct str component;
+    struct str name, title, description;
+    const struct component_argument *arguments;
+    uint32_t n_arguments;
+    bool is_inline;
+    int (*render)(struct tenon_call *call, void *ctx);
+    int (*complete)(struct tenon_call *call, const char *argument, const char *value, void *ctx);
+    void *ctx;
+};
+
 struct offers_end;
 
 struct offers {
@@ -59,8 +75,9 @@ struct offers {
     struct offers_end *ends;
     struct component_tool *tools;
     struct component_resource *resources, *templates;
-    uint32_t n_tools, n_resources, n_templates;
-    uint32_t tools_cap, resources_cap, templates_cap;
+    struct component_prompt *prompts;
+    uint32_t n_tools, n_resources, n_templates, n_prompts;
+    uint32_t tools_cap, resources_cap, templates_cap, prompts_cap;
 };
 
 /* Calls at work on handler threads, and those that wait for it. Loop only. */
@@ -112,6 +129,12 @@ void offers_unref(struct offers *offers);
 
 /* NULL: none. `offers` may be NULL. */
 const struct component_tool *component_find_tool(const struct offers *offers, struct str name);
+const struct component_prompt *component_find_prompt(const struct offers *offers, struct str name);
+const struct component_argument *component_find_argument(const struct component_prompt *prompt,
+                                                         struct str name);
+/* By its text, as clients name it. */
+const struct component_resource *component_find_template(const struct offers *offers,
+                                                         struct str uri_template);
 /* The one that has this URI, or the first template that fits it, whose values are then set. 0,
  * ERR_ABSENT, ERR_NO_MEMORY. */
 struct template_value;
@@ -132,6 +155,9 @@ void component_fill_resource(const struct component_resource *from, struct mcp_r
 void component_fill_template(const struct component_resource *from,
                              struct mcp_resource_template *template,
                              struct component_annotations *annotations);
+/* 0, ERR_NO_MEMORY. */
+int component_fill_prompt(const struct component_prompt *from, struct arena *arena,
+                          struct mcp_prompt *prompt);
 
 /* core/component_call.c. As a method's handler: CALL_LATER or an error. The call has its catalog,
  * and what it runs is of that. */
@@ -139,5 +165,18 @@ int component_run_tool(struct call *call, const struct component_tool *tool,
                        const struct tape_node *args, struct str args_text);
 int component_read_resource(struct call *call, const struct component_resource *resource,
                             struct str uri, const struct template_value *values);
+
+int component_render_prompt(struct call *call, const struct component_prompt *prompt,
+                            const struct mcp_pairs *arguments);
+
+/* What a client asks to be completed. */
+struct component_completion {
+    const struct component_resource *template; /* or */
+    const struct component_prompt *prompt;
+    struct str name, value;         /* of the variable or argument; what of it was typed */
+    const struct mcp_pairs *others; /* the values of others; NULL: none */
+};
+/* Of one that has a `complete` callback. */
+int component_complete(struct call *call, const struct component_completion *asked);
 
 #endif

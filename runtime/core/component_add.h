@@ -34,5 +34,6 @@ void *component_add_room(struct tenon *tenon, void *v, uint32_t n, uint32_t *cap
 int component_keep_tools(struct tenon *tenon, const struct offers *from, struct str component);
 int component_keep_resources(struct tenon *tenon, const struct offers *from, struct str component);
 int component_keep_templates(struct tenon *tenon, const struct offers *from, struct str component);
+int component_keep_prompts(struct tenon *tenon, const struct offers *from, struct str component);
 
 #endif

@@ -215,6 +215,15 @@ int component_find_resource(const struct offers *offers, struct str uri, struct 
     return err;
 }
 
+const struct component_resource *component_find_template(const struct offers *offers,
+                                                         struct str uri_template)
+{
+    for (uint32_t i = 0; offers && i < offers->n_templates; i++)
+        if (str_eq(offers->templates[i].uri, uri_template))
+            return &offers->templates[i];
+    return NULL;
+}
+
 /* Are there any? */
 static bool fill_annotations(const struct tenon_annotations *from, struct component_annotations *to)
 {

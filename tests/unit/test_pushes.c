@@ -3,7 +3,10 @@
  */
 #include "core_stream_rig.h"
 
+#include "core/component.h"
+
 static struct rig rig;
+static struct tenon *tenon;
 
 static int set_up(void **state)
 {
@@ -16,6 +19,8 @@ static int tear_down(void **state)
 {
     (void)state;
     rig_close(&rig);
+    components_free(tenon);
+    tenon = NULL;
     return 0;
 }
 
@@ -275,6 +280,7 @@ static void X_02_a_stream_of_a_dead_worker_goes_on_with_new_numbers(void **state
 
 #define TOOLS     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"
 #define RESOURCES "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"
+#define PROMPTS   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}"
 #define TABLE                                                                           \
     "{\"primaryKey\":\"key\",\"schema\":{\"type\":\"object\",\"properties\":{\"key\":{" \
     "\"type\":\"string\"}}}}"
@@ -318,6 +324,82 @@ static void T_12_a_change_by_an_operation_is_told_at_once(void **state)
                "{\"structuredContent\":{\"table\":\"one\"}}");
     rig_settle(&rig);
     EXPECT(w, TOOLS, RESOURCES);
+}
+
+static int render(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    return tenon_text(call, "x");
+}
+
+static int add_prompt(struct tenon *t, void *ctx)
+{
+    return tenon_add_prompt(
+        t, &(struct tenon_prompt){.name = ctx, .description = "d", .render = render});
+}
+
+static int add_tool(struct tenon *t, void *ctx)
+{
+    return tenon_add_tool(t, &(struct tenon_tool){.name = ctx, .description = "d", .run = render});
+}
+
+static int offer_prompt(struct tenon *t, void *ctx)
+{
+    return components_fill(t, STR("a"), add_prompt, ctx);
+}
+
+static int offer_tool_too(struct tenon *t, void *ctx)
+{
+    int err = components_keep(t, STR("a"));
+    return err < 0 ? err : components_fill(t, STR("b"), add_tool, ctx);
+}
+
+/* Worker 0 gets components of its own. */
+static void give_components(void)
+{
+    assert_int_equal(components_new(&tenon), 0);
+    rig.cores[0]->config.components = tenon;
+    components_attach(tenon, rig.cores[0]);
+}
+
+static void PR_02_a_prompt_that_comes_is_told_and_nothing_else(void **state)
+{
+    char one[] = "one", two[] = "two";
+    (void)state;
+    give_components();
+    struct wire *w = rig_get(&rig, 0, NULL);
+    rig_tick(&rig, 1000);
+    assert_int_equal(w->n, 0);
+    assert_int_equal(components_remake(tenon, offer_prompt, one), 0);
+    rig_tick(&rig, 1000);
+    EXPECT(w, PROMPTS);
+    assert_int_equal(components_remake(tenon, offer_prompt, one), 0); /* the same again */
+    rig_tick(&rig, 1000);
+    assert_int_equal(w->n, 1);
+    assert_int_equal(components_remake(tenon, offer_tool_too, two), 0);
+    rig_tick(&rig, 1000);
+    EXPECT(w, PROMPTS, TOOLS);
+    wire_cut(w);
+    assert_int_equal(components_remake(tenon, offer_prompt, two), 0);
+    struct wire *next = rig_get(&rig, 0, NULL); /* told when somebody listens again */
+    rig_tick(&rig, 1000);
+    EXPECT(next, TOOLS, PROMPTS);
+}
+
+static void PR_02_on_stdio_too(void **state)
+{
+    struct wire out = {.sink = {.ops = &wire_ops}, .rig = &rig, .room = UINT_MAX};
+    char one[] = "one";
+    (void)state;
+    give_components();
+    core_push_to(rig.cores[0], &out.sink);
+    rig.bench.stdio = true;
+    bench_connect(&rig.bench, "2025-06-18");
+    assert_int_equal(components_remake(tenon, offer_prompt, one), 0);
+    rig_tick(&rig, 1000);
+    EXPECT(&out, PROMPTS);
+    core_push_to(rig.cores[0], NULL);
+    free(out.text[0]);
 }
 
 static void L_08_nothing_before_initialized(void **state)
@@ -400,6 +482,8 @@ int main(void)
         T(X_02_a_stream_of_a_dead_worker_goes_on_with_new_numbers),
         T(T_12_list_changed_is_told_once_by_the_newest),
         T(T_12_a_change_by_an_operation_is_told_at_once),
+        T(PR_02_a_prompt_that_comes_is_told_and_nothing_else),
+        T(PR_02_on_stdio_too),
         T(L_08_nothing_before_initialized),
         T(T_12_on_stdio_too_and_only_once_initialized),
         T(T_12_on_stdio_nothing_for_operations),
