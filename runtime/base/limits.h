@@ -142,6 +142,18 @@
 #define HANDLER_NICE                10  /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX                 64
 
+/* Commands of manifests: manifest/exec.h */
+#define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */
+#define EXEC_WORDS_MAX        256
+#define EXEC_WORD_BYTES_MAX   ((128u << 10) - 1) /* Linux takes no longer one */
+#define EXEC_ARGV_BYTES_MAX   (1u << 20)         /* of all words; half of what Linux takes */
+#define EXEC_OUTPUT_BYTES     (1u << 20)
+#define EXEC_OUTPUT_BYTES_MAX (4u << 20) /* that a manifest may allow */
+#define EXEC_STDERR_LINES     100        /* of a call that are logged */
+#define EXEC_TIMEOUT_MS       30000
+#define EXEC_TIMEOUT_MAX_MS   (60 * 60 * 1000)
+#define EXEC_STOP_MS          1000 /* from SIGTERM to SIGKILL; within STOP_HURRY_MS and the grace */
+
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
 #define FDS_RESERVED        256          /* descriptors of a worker that are not for connections */
