@@ -339,13 +339,13 @@ static int finish(struct run *r, int status)
 
 static int run_child(struct run *r, char *const *argv)
 {
+    r->deadline_ms = clock_mono_ms() + r->exec->timeout_ms;
     int failed = exec_spawn(r->exec, argv, &r->child);
     if (failed) {
         log_error("exec " STR_FMT ": %s cannot be started: %s", STR_ARG(r->exec->tool),
                   r->exec->program, strerror(failed));
         return tenon_fail(r->call, "The command cannot be started: %s", strerror(failed));
     }
-    r->deadline_ms = clock_mono_ms() + r->exec->timeout_ms;
     watch(r);
     return finish(r, exec_bury(&r->child));
 }

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -291,6 +292,13 @@ static inline void write_file(const char *name, const char *text, int mode)
     fputs(text, file);
     fclose(file);
     chmod(path, (mode_t)mode);
+}
+
+static inline void remove_file(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", rig.folder, name);
+    unlink(path);
 }
 
 #endif
