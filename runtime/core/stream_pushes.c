@@ -8,6 +8,8 @@
 #include "core/follow.h"
 #include "core/list_changed.h"
 
+#include <string.h>
+
 void reader_stop_pushes(struct reader *r)
 {
     if (!r->holds_pushes)
