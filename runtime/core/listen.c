@@ -113,29 +113,56 @@ static int listen_anew(struct streams *streams, struct call *call)
 
 /* ---- Going on with one ---------------------------------------------------------------------- */
 
-/* Is all of it behind `n` still there? */
-static bool can_go_on(const struct store_stream *record, uint64_t n)
+/* Is all of it behind `n` still there, or can it do without? */
+static bool can_go_on(const struct store_stream *record, uint64_t n, bool is_anew)
 {
     uint64_t most = record->reserved_n > record->last_n ? record->reserved_n : record->last_n;
-    return n <= most && (record->last_n == 0 || record->first_n <= n + 1);
+    return n <= most && (is_anew || record->last_n == 0 || record->first_n <= n + 1);
 }
 
-/* Some is forgotten; but of the notifications of subscriptions there can be made what the client
- * has not seen, and what else is there it gets. */
-static bool can_begin_anew(const struct store_stream *record, const struct event_id *id)
+/* An event says a position if it is a notification of a subscription, or went out behind a
+ * beginning like this. In the second case, or when it is forgotten, what stands behind it does not
+ * go on from that position: so notifications are made from there, and what else stands behind it is
+ * sent. */
+struct event {
+    struct event_id id;
+    bool is_there;
+};
+
+static int find_event(void *ctx, uint64_t n, uint64_t seq, struct str message)
 {
-    return record->listens && id->seq && record->last_n && record->first_n > id->n + 1;
+    struct event *e = ctx;
+    (void)message;
+    e->is_there = n == e->id.n && seq == e->id.seq;
+    return 1;
+}
+
+static bool must_begin_anew(struct store_view *view, const struct store_stream *record,
+                            const struct event_id *id)
+{
+    struct event e = {*id, false};
+    if (!record->listens || !id->seq)
+        return false;
+    store_scan_frames(view, record->session, record->id, id->n - 1, find_event, &e);
+    return !e.is_there;
 }
 
 /* ERR_ABSENT: no such stream, or not yet. */
-static int read_record(struct streams *streams, struct call *call, const struct stream_name *name,
-                       struct store_stream *ret)
+static int read_record(struct streams *streams, struct call *call, const struct event_id *id,
+                       struct stream_name *ret_name, struct store_stream *ret, bool *ret_is_anew)
 {
+    struct stream_name name;
+    if (!stream_name_set(&name, call->session->record.id, id->stream))
+        return ERR_EVENT_ID;
     struct store_view *view;
     int err = store_view_open(streams->core->store, STORE_SYS, &view);
     if (err < 0)
         return err;
-    err = store_get_stream(view, stream_session(name), name->id, &call->arena, ret);
+    err = store_get_stream(view, stream_session(&name), name.id, &call->arena, ret);
+    if (err == 0) {
+        *ret_name = name;
+        *ret_is_anew = must_begin_anew(view, ret, id);
+    }
     store_view_close(view);
     return err;
 }
@@ -274,13 +301,11 @@ static int resume(struct streams *streams, struct call *call)
     struct stream_name name;
     struct store_stream record;
     struct event_id id;
+    bool is_anew = false;
     int err = event_id_read(call->in.last_event, &id);
-    if (err == 0 && !stream_name_set(&name, call->session->record.id, id.stream))
-        err = ERR_EVENT_ID;
     if (err == 0)
-        err = read_record(streams, call, &name, &record);
-    bool is_anew = err == 0 && can_begin_anew(&record, &id);
-    if (err == 0 && !is_anew && !can_go_on(&record, id.n))
+        err = read_record(streams, call, &id, &name, &record, &is_anew);
+    if (err == 0 && !can_go_on(&record, id.n, is_anew))
         err = ERR_EVENT_ID;
     if (err < 0)
         return err;

@@ -106,7 +106,7 @@ struct reader {
     int revision;
     bool listens, has_claimed, is_open, has_room;
     bool holds_pushes;    /* then it has a stream, and core/follow.h knows of it */
-    bool is_anew;         /* what was behind the event that the client named is forgotten */
+    bool is_anew;         /* the event that the client named stands alone: what went out so far */
     bool is_early;        /* its session was not initialized when it was looked at */
     bool is_telling_lost; /* an errand that says so is under way */
 };

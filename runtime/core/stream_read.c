@@ -164,11 +164,14 @@ struct reader *reader_of_pushes(struct streams *streams, struct str session)
 void reader_send(struct reader *r, uint64_t n, uint64_t seq, struct str message)
 {
     char text[EVENT_ID_BYTES];
-    const struct event_id id = {.stream = r->name.id, .n = n, .seq = seq};
+    const struct event_id id = {
+        .stream = r->name.id, .n = n, .seq = !seq && r->is_anew ? r->named_seq : seq};
     r->has_room = sink_send(r->sink, event_id_write(&id, text), message);
     r->sent_n = n;
-    if (seq)
-        r->sent_seq = seq;
+    if (!seq)
+        return;
+    r->sent_seq = seq;
+    r->is_anew = false;
 }
 
 static int send_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)

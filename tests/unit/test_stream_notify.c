@@ -528,10 +528,11 @@ static void run(unsigned seed)
         step();
     fail_with = 0;
     rig_settle(&rig);
-    come(true);
-    if (client.wire)
-        client.wire->room = UINT_MAX;
     for (unsigned i = 0; i < 20; i++) {
+        if (!client.wire || client.wire->ended || client.wire->cut)
+            come(false);
+        else
+            wire_make_room(client.wire, 1000);
         follow_all();
         rig_tick(&rig, 500);
     }
