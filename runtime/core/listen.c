@@ -237,7 +237,7 @@ static void wait_for_release(struct reader *r, const struct store_stream *before
 /* The client named this event when it came: it has seen it, and all before. */
 static void note_seen(struct streams *streams, const struct stream_name *name, uint64_t n)
 {
-    for (struct stream *s = streams->written; s; s = s->next)
+    for (struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (s->after_n < n && stream_name_eq(&s->name, name))
             s->after_n = n;
 }
@@ -380,7 +380,7 @@ int streams_listen(struct streams *streams, struct call *call)
 static struct stream *find_displaced(struct streams *streams, const struct stream_name *name,
                                      uint64_t token)
 {
-    for (struct stream *s = streams->written; s; s = s->next)
+    for (struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (s->listens && !s->is_released && (s->token == token || !s->reader) &&
             stream_name_eq(&s->name, name))
             return s;

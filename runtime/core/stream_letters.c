@@ -79,8 +79,11 @@ void stream_take_release(struct core *core, struct worker_id from, const struct 
 void stream_take_released(struct core *core, struct worker_id from, const struct tape_node *letter)
 {
     (void)from;
+    struct stream_name name;
     uint64_t next = hex_member(letter, STR("next"));
-    for (struct reader *r = core->streams->readers; r && next; r = r->next)
+    if (!next || !read_name(letter, &name))
+        return;
+    for (struct reader *r = readers_of(core->streams, stream_session(&name)); r; r = r->next_of)
         if (r->token == next && r->sink && !r->is_open && r->release_ms) {
             reader_begin(r);
             return;

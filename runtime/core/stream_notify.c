@@ -19,6 +19,7 @@ int stream_notify(struct stream *s, struct str message, const struct store_follo
     struct frame *f = stream_add_frame(s, message);
     if (!f)
         return ERR_NO_MEMORY;
+    reader_watch(r);
     f->token = r->push_token;
     f->follow = *to;
     return 0;

@@ -33,6 +33,7 @@
 struct errand;
 struct reader;
 struct looking;
+struct session_streams;
 
 struct stream_name {
     char session[SESSION_ID_BYTES + 1];
@@ -59,6 +60,8 @@ struct frames {
 struct stream {
     struct streams *streams;
     struct stream *next, **at;
+    struct session_streams *of; /* its session: */
+    struct stream *next_of, **at_of;
     struct stream_name name;
     struct reader *reader;  /* of this worker, that reads it; or NULL */
     struct sink *plain;     /* stdio: there is no log */
@@ -86,6 +89,9 @@ struct stream {
 struct reader {
     struct streams *streams;
     struct reader *next, **at;
+    struct session_streams *of; /* its session: */
+    struct reader *next_of, **at_of;
+    struct reader *next_behind, **at_behind; /* of those to be looked at after a wake; NULL */
     struct sink *sink;     /* NULL: the connection is gone, an errand is still under way */
     struct stream *stream; /* that is written here; NULL: it follows the store */
     struct stream_name name;
@@ -123,11 +129,18 @@ struct commit {
     struct store_follow follows[COMMIT_OPS];
 };
 
+struct stream_sessions {
+    struct session_streams **buckets;
+    uint32_t n_buckets, n; /* n_buckets: a power of two, or 0 */
+};
+
 struct streams {
     struct core *core;
     struct stream *written;
     struct reader *readers; /* newest first */
-    struct frames waiting;  /* for the next commit */
+    struct stream_sessions sessions;
+    struct reader *behind; /* who may not have got all of his stream */
+    struct frames waiting; /* for the next commit */
     struct loop_post post;
     struct looking *looking; /* GET requests: listen.c */
     bool is_posted, is_stopping;
@@ -188,6 +201,18 @@ struct frame *stream_add_frame(struct stream *stream, struct str message);
 void stream_settle(struct stream *stream);
 /* Nothing more of it can be written: its reader ends. */
 void stream_break(struct stream *stream);
+
+/* ---- stream_sessions.c: those of one session, newest first, by their `next_of` */
+struct stream *streams_of(const struct streams *streams, struct str session);
+struct reader *readers_of(const struct streams *streams, struct str session);
+bool stream_join(struct stream *stream); /* false: no memory */
+void stream_part(struct stream *stream);
+bool reader_join(struct reader *reader);
+void reader_part(struct reader *reader);
+/* From now on it may be behind its stream, or follows the store: it is looked at after each wake.
+ */
+void reader_watch(struct reader *reader);
+void reader_unwatch(struct reader *reader);
 
 /* ---- stream_commit.c */
 void frames_init(struct frames *frames);

@@ -20,6 +20,7 @@
 
 static void reader_free(struct reader *r)
 {
+    reader_part(r);
     *r->at = r->next;
     if (r->next)
         r->next->at = r->at;
@@ -34,6 +35,7 @@ void reader_attach(struct reader *r, struct stream *stream)
     if (r->stream)
         r->stream->reader = NULL;
     r->stream = stream;
+    reader_watch(r);
     if (!stream)
         return;
     stream->reader = r;
@@ -126,6 +128,10 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
         return NULL;
     r->streams = streams;
     r->name = *name;
+    if (!reader_join(r)) {
+        free(r);
+        return NULL;
+    }
     r->sink = sink;
     r->token = stream_random();
     r->has_room = true;
@@ -135,6 +141,7 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
         r->next->at = &r->next;
     streams->readers = r;
     streams->n_readers++;
+    reader_watch(r);
     sink->ctx = r;
     sink->ready = on_ready;
     sink->lost = on_lost;
@@ -144,7 +151,7 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
 
 struct reader *reader_find(struct streams *streams, const struct stream_name *name, uint64_t token)
 {
-    for (struct reader *r = streams->readers; r; r = r->next)
+    for (struct reader *r = readers_of(streams, stream_session(name)); r; r = r->next_of)
         if (r->sink && token && (r->token == token || r->push_token == token) &&
             stream_name_eq(&r->name, name))
             return r;
@@ -153,8 +160,8 @@ struct reader *reader_find(struct streams *streams, const struct stream_name *na
 
 struct reader *reader_of_pushes(struct streams *streams, struct str session)
 {
-    for (struct reader *r = streams->readers; r; r = r->next)
-        if (r->holds_pushes && r->stream && str_eq(stream_session(&r->name), session))
+    for (struct reader *r = readers_of(streams, session); r; r = r->next_of)
+        if (r->holds_pushes)
             return r;
     return NULL;
 }
@@ -314,9 +321,11 @@ void readers_tick(struct streams *streams)
 void streams_wake(struct streams *streams)
 {
     struct reader *next;
-    for (struct reader *r = streams->readers; r; r = next) {
-        next = r->next;
-        if (!r->stream || r->sent_n != r->stream->last_n)
+    for (struct reader *r = streams->behind; r; r = next) {
+        next = r->next_behind;
+        if (r->stream && r->sent_n == r->stream->last_n)
+            reader_unwatch(r);
+        else
             reader_advance(r);
     }
     list_changed_check(streams->core);
