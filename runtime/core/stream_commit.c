@@ -288,13 +288,23 @@ static struct stream *take_touched(struct commit *c)
     return s;
 }
 
+/* Its reader here has got all before it: he need not ask the store. */
+static void send_stored(const struct frame *f)
+{
+    struct reader *r = f->stream->reader;
+    if (f->n && !f->was_sent && r && r->is_open && r->has_room && r->sent_n == f->n - 1)
+        reader_send_frame(r, f->n, f->token ? f->follow.seq : 0, f->message);
+}
+
 static void tell_all(struct commit *c)
 {
     uint64_t slots = 0;
     struct frame *f;
     struct stream *s;
-    while ((f = frames_take(&c->frames)))
+    while ((f = frames_take(&c->frames))) {
+        send_stored(f);
         frame_free(f);
+    }
     while ((s = take_touched(c))) {
         slots |= tell_reader(c, s);
         notes_stored(c, s);

@@ -235,6 +235,8 @@ void reader_attach(struct reader *reader, struct stream *stream);
 /* Sends what it can. It may be gone after this, as after the next. */
 void reader_advance(struct reader *reader);
 void reader_send(struct reader *reader, uint64_t n, uint64_t seq, struct str message);
+/* The same of one that is stored: of a reader that begins anew not always. */
+void reader_send_frame(struct reader *reader, uint64_t n, uint64_t seq, struct str message);
 void reader_end(struct reader *reader);
 /* Frees it if its connection is gone and nothing of it is under way. */
 void reader_settle(struct reader *reader);

@@ -181,13 +181,18 @@ void reader_send(struct reader *r, uint64_t n, uint64_t seq, struct str message)
     r->is_anew = false;
 }
 
-static int send_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
+void reader_send_frame(struct reader *r, uint64_t n, uint64_t seq, struct str message)
 {
-    struct reader *r = ctx;
     if (seq && n <= r->anew_n)
         r->sent_n = n;
     else
         reader_send(r, n, seq, message);
+}
+
+static int send_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
+{
+    struct reader *r = ctx;
+    reader_send_frame(r, n, seq, message);
     return r->has_room ? 0 : 1;
 }
 
