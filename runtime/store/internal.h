@@ -332,6 +332,7 @@ struct follow_record {
     struct store_follow follow;
     uint64_t set;   /* of its subscriptions */
     uint64_t bytes; /* of their URIs */
+    uint64_t data;  /* the beginning of the id of the DATA that seq and sent_seq are of */
 };
 int follow_read(struct str session, struct str value, struct arena *arena,
                 struct follow_record *ret);

@@ -1,6 +1,7 @@
 /* store/subscriptions.c - what sessions subscribed to, and how far each was told of the change log.
  *
- *   FOLLOWS        session -> [format, seq, sent_seq, generation, n of them, set, bytes of URIs]
+ *   FOLLOWS        session -> [format, seq, sent_seq, generation, n of them, set, bytes of URIs,
+ *                              DATA]
  *   SUBSCRIPTIONS  set u64, hash of a URI -> [format, start_seq, all, coalesce_ms, URI]
  *   UNFOLLOWED     set u64 -> nothing: its session is gone, some of the set is not yet
  *
@@ -21,9 +22,9 @@
 int follow_read(struct str session, struct str value, struct arena *arena,
                 struct follow_record *ret)
 {
-    const struct tape_node *f[6];
+    const struct tape_node *f[7];
     bool is_id = session.n > 0 && session.n <= SESSION_ID_BYTES;
-    int err = is_id ? record_read(value, "iiiiii", arena, f) : ERR_STORE_DAMAGED;
+    int err = is_id ? record_read(value, "iiiiiii", arena, f) : ERR_STORE_DAMAGED;
     if (!err)
         *ret = (struct follow_record){
             .follow =
@@ -35,19 +36,33 @@ int follow_read(struct str session, struct str value, struct arena *arena,
                 },
             .set = (uint64_t)f[4]->v.i,
             .bytes = (uint64_t)f[5]->v.i,
+            .data = (uint64_t)f[6]->v.i,
         };
+    return err;
+}
+
+/* By which a position is known to be of the DATA that there is: another one may have been put in
+ * its place. */
+static int data_of(struct kv_txn *txn, uint64_t *ret)
+{
+    unsigned char id[DATABASE_ID_LEN];
+    uint64_t format;
+    int err = meta_check(txn, &format, id);
+    if (!err)
+        *ret = kv_u64(id);
     return err;
 }
 
 static int save_follow(struct batch *b, struct str session, const struct follow_record *r)
 {
-    record_begin(&b->value, 6);
+    record_begin(&b->value, 7);
     cbor_write_int((int64_t)r->follow.seq, &b->value);
     cbor_write_int((int64_t)r->follow.sent_seq, &b->value);
     cbor_write_int((int64_t)r->follow.generation, &b->value);
     cbor_write_int(r->follow.n, &b->value);
     cbor_write_int((int64_t)r->set, &b->value);
     cbor_write_int((int64_t)r->bytes, &b->value);
+    cbor_write_int((int64_t)r->data, &b->value);
     return batch_put(b, KV_FOLLOWS, session);
 }
 
@@ -57,8 +72,15 @@ static int get_follow(struct kv_txn *txn, struct str session, struct arena *aren
     struct str value;
     if (session.n == 0 || session.n > SESSION_ID_BYTES)
         return ERR_ABSENT;
+    uint64_t data;
     int err = kv_get(txn, KV_FOLLOWS, session, &value);
-    return err ? err : follow_read(session, value, arena, ret);
+    if (!err)
+        err = follow_read(session, value, arena, ret);
+    if (!err)
+        err = data_of(txn, &data);
+    if (!err)
+        ret->follow.is_foreign = ret->data != data;
+    return err;
 }
 
 struct sys_key subscription_set_key(uint64_t set)
@@ -167,6 +189,13 @@ static int begin_follow(struct batch *b, const struct store_subscription *s, str
     return err ? err : subscription_key(p->follow.set, s->uri, &p->key);
 }
 
+static int move(struct batch *b, struct follow_record *r, uint64_t seq, uint64_t sent_seq)
+{
+    r->follow.seq = seq;
+    r->follow.sent_seq = sent_seq;
+    return data_of(&b->txn, &r->data);
+}
+
 /* With no other there is nothing to be told of what was before. */
 static int add(struct batch *b, const struct store_op *op, struct place *p)
 {
@@ -177,12 +206,14 @@ static int add(struct batch *b, const struct store_op *op, struct place *p)
         err = begin_follow(b, &now, p);
     if (err)
         return err;
-    now.start_seq = later(now.start_seq, follow->seq);
+    if (!follow->is_foreign)
+        now.start_seq = later(now.start_seq, follow->seq);
     if (follow->n++ == 0)
-        follow->seq = follow->sent_seq = now.start_seq;
+        err = move(b, &p->follow, now.start_seq, now.start_seq);
     follow->generation++;
     p->follow.bytes += now.uri.n;
-    err = save_subscription(b, &p->key, &now);
+    if (!err)
+        err = save_subscription(b, &p->key, &now);
     return err ? err : save_follow(b, now.session, &p->follow);
 }
 
@@ -250,11 +281,10 @@ int follow_set(struct batch *b, struct store_op *op)
     int err = get_follow(&b->txn, op->claim->session, &b->scratch, &r);
     if (!err)
         err = check_follower(b, op, now);
-    if (err || (now->seq == to->seq && now->sent_seq == to->sent_seq))
+    if (err || (now->seq == to->seq && now->sent_seq == to->sent_seq && !now->is_foreign))
         return err;
-    now->seq = to->seq;
-    now->sent_seq = to->sent_seq;
-    return save_follow(b, op->claim->session, &r);
+    err = move(b, &r, to->seq, to->sent_seq);
+    return err ? err : save_follow(b, op->claim->session, &r);
 }
 
 /* ---- Forgetting ----------------------------------------------------------------------------- */

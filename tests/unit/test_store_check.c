@@ -538,7 +538,7 @@ static void a_position_beyond_what_was_told_is_found(void **state)
     struct fixture *f = *state;
     make_subscriptions(f);
     change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID),
-              STR("\x87\x01\x05\x06\x02\x02\x01\x18\x18"));
+              STR("\x88\x01\x05\x06\x02\x02\x01\x18\x18\x00"));
     expect(f, 1, "session 0123abcd... has taken what changed up to 6, but was told only up to 5\n");
 }
 
