@@ -177,8 +177,8 @@ int batch_commit(struct batch *b)
         return err;
     }
     err = kv_commit(&b->txn);
-    if (!err && b->seq != b->began_seq && b->store->on_change)
-        b->store->on_change(b->store->on_change_ctx);
+    if (!err && b->seq != b->began_seq)
+        store_changed(b->store);
     release(b);
     return err;
 }

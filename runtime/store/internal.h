@@ -41,6 +41,7 @@ struct store {
     unsigned char secret[32]; /* in memory */
     uint64_t log_keep;
     uint64_t sessions_max;
+    pthread_mutex_t change_lock;  /* of these two, held while it is called */
     void (*on_change)(void *ctx); /* see store_on_change; may be NULL */
     void *on_change_ctx;
     /* Where the rounds of store_maintain stand; its caller is one thread. */
@@ -59,6 +60,9 @@ enum store_lock { LOCK_LOAD, LOCK_BUILD };
 /* 0 (ret_fd for store_unlock), ERR_BUSY, or what opening the file failed by. */
 int store_lock(struct store *store, enum store_lock lock, int *ret_fd);
 void store_unlock(struct store *store, enum store_lock lock, int fd);
+
+/* Tells whoever asked by store_on_change. */
+void store_changed(struct store *store);
 
 /* With the defaults of what a config leaves open. NULL: no memory. */
 struct store *store_alloc(void);

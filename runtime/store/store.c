@@ -21,6 +21,7 @@ struct store *store_alloc(void)
     if (!store)
         return NULL;
     pthread_mutex_init(&store->start_lock, NULL);
+    pthread_mutex_init(&store->change_lock, NULL);
     store->log_keep = CHANGE_LOG_KEEP;
     store->sessions_max = SESSIONS_MAX;
     return store;
@@ -65,6 +66,7 @@ void store_close(struct store *store)
     else
         kv_close(store->envs[STORE_SYS]);
     pthread_mutex_destroy(&store->start_lock);
+    pthread_mutex_destroy(&store->change_lock);
     free(store);
 }
 
@@ -75,8 +77,18 @@ void store_attach(struct store *store, struct loop *loop)
 
 void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx)
 {
+    pthread_mutex_lock(&store->change_lock);
     store->on_change = fn;
     store->on_change_ctx = ctx;
+    pthread_mutex_unlock(&store->change_lock);
+}
+
+void store_changed(struct store *store)
+{
+    pthread_mutex_lock(&store->change_lock);
+    if (store->on_change)
+        store->on_change(store->on_change_ctx);
+    pthread_mutex_unlock(&store->change_lock);
 }
 
 /* ---- Views ---------------------------------------------------------------------------------- */

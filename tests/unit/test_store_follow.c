@@ -231,6 +231,35 @@ static void what_changes_nothing_or_only_SYS_is_not_told(void **state)
     assert_int_equal(told.n, 0);
 }
 
+static void count_changes(void *ctx)
+{
+    ++*(_Atomic int *)ctx;
+}
+
+static void *write_on(void *arg)
+{
+    struct fixture *f = arg;
+    for (int i = 0; i < 300; i++)
+        put_n(f->store, f->table, STR("a"), i, STORE_ANY, NULL);
+    return NULL;
+}
+
+/* While another thread commits. */
+static void nobody_is_told_any_more_once_that_was_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t thread;
+    _Atomic int n_told = 0;
+    store_on_change(f->store, count_changes, &n_told);
+    assert_int_equal(pthread_create(&thread, NULL, write_on, f), 0);
+    while (n_told < 5)
+        sched_yield();
+    store_on_change(f->store, NULL, NULL);
+    int n = n_told;
+    pthread_join(thread, NULL);
+    assert_int_equal(n_told, n);
+}
+
 #define CASES(X)                                                             \
     X(only_who_has_the_claim_and_saw_all_subscriptions_moves_a_position)     \
     X(the_first_subscription_sets_the_position_also_after_there_were_others) \
@@ -238,7 +267,8 @@ static void what_changes_nothing_or_only_SYS_is_not_told(void **state)
     X(frames_keep_their_sequence_and_the_stream_its_last)                    \
     X(a_position_and_its_frames_are_there_together_or_not_at_all)            \
     X(each_commit_with_changes_is_told_after_it)                             \
-    X(what_changes_nothing_or_only_SYS_is_not_told)
+    X(what_changes_nothing_or_only_SYS_is_not_told)                          \
+    X(nobody_is_told_any_more_once_that_was_asked_for)
 
 int main(void)
 {
