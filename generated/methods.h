@@ -129,6 +129,8 @@ static inline const struct mcp_method_row *mcp_method_row(enum mcp_revision revi
 
 /* The handlers, written by hand. 0, an error of base/err.h, or what core/call.h
  * says of answers that come later. */
+int mcp_on_completion_complete(struct call *call, const struct mcp_complete_request_params *params,
+                               struct mcp_complete_result *ret);
 int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_params *params,
                       struct mcp_initialize_result *ret);
 int mcp_on_logging_set_level(struct call *call, const struct mcp_set_level_request_params *params,

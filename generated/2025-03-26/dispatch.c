@@ -5,6 +5,11 @@
 #include "generated/methods.h"
 #include "generated/tables.h"
 
+static int run_completion_complete(struct call *call, const void *params, void *result)
+{
+    return mcp_on_completion_complete(call, params, result);
+}
+
 static int run_initialize(struct call *call, const void *params, void *result)
 {
     return mcp_on_initialize(call, params, result);
@@ -75,7 +80,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_complete_request_params)),
         .params_size = sizeof(struct mcp_complete_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_complete_result)),
-        .result_size = sizeof(struct mcp_complete_result),
+        .result_size = sizeof(struct mcp_complete_result), .run = run_completion_complete,
     },
     [MCP_INITIALIZE] = {
         .name = "initialize", .method = MCP_INITIALIZE, .is_request = true, .from_client = true,
@@ -266,5 +271,5 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
 
 const struct mcp_dispatch mcp_2025_03_26_dispatch = {
     .rows = rows,
-    .capabilities = MCP_SERVER_LOGGING | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
+    .capabilities = MCP_SERVER_COMPLETIONS | MCP_SERVER_LOGGING | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
 };

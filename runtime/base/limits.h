@@ -139,6 +139,7 @@
 #define COMPONENT_TOOL_NAME_BYTES   128
 #define PROMPT_ARGUMENTS_MAX        100
 #define COMPLETIONS_MAX             100 /* values of one answer (MCP, Completion Results) */
+#define COMPLETION_TABLES_HERE      256 /* more are looked through on a handler thread */
 #define HANDLER_NICE                10  /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX                 64
 

@@ -280,6 +280,14 @@ static uint32_t first_behind(const struct catalog_list *list, struct str after)
     return low;
 }
 
+bool catalog_has_entry(const struct catalog *catalog, enum call_profile profile,
+                       enum catalog_kind kind, struct str name)
+{
+    const struct catalog_list *list = &catalog->lists[profile][kind];
+    uint32_t behind = name.p ? first_behind(list, name) : 0;
+    return behind > 0 && str_eq(list->v[behind - 1].name, name);
+}
+
 struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,
                               enum catalog_kind kind, int revision, struct str after, uint32_t size,
                               struct buf *out)

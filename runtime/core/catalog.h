@@ -76,6 +76,9 @@ const struct catalog_tool *catalog_find_tool(const struct catalog *catalog, stru
 const struct catalog_operation *catalog_find_operation(const struct catalog *catalog,
                                                        struct str name);
 
+/* Is it in that list? */
+bool catalog_has_entry(const struct catalog *catalog, enum call_profile profile,
+                       enum catalog_kind kind, struct str name);
 /* Appends the entries behind `after` (STR_NONE: from the first), at most `size` and LIST_BYTES_MAX,
  * with commas.  * Returns the name of the last one if more follow, else STR_NONE. */
 struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,

@@ -57,3 +57,12 @@ int resource_uri_read(const struct resource_uris *uris, struct str uri, struct a
     };
     return 0;
 }
+
+const struct template *resource_uri_template(const struct resource_uris *uris,
+                                             struct str uri_template)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_eq(str_of(kinds[i].text), uri_template))
+            return template_n_names(uris->templates[i]) ? uris->templates[i] : NULL;
+    return NULL;
+}

@@ -40,4 +40,8 @@ bool resource_uri_is_own(struct str uri);
 int resource_uri_read(const struct resource_uris *uris, struct str uri, struct arena *arena,
                       struct resource_uri *ret);
 
+/* One that has variables, by its text as clients are shown it. NULL: none of ours. */
+const struct template *resource_uri_template(const struct resource_uris *uris,
+                                             struct str uri_template);
+
 #endif

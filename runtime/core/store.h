@@ -144,6 +144,7 @@ struct store_range {
     bool after;      /* leave out `from` itself */
     struct str to;   /* exclusive; STR_NONE: to the end */
     bool descending; /* read from the end; to go on, `to` is the last key that was seen */
+    bool keys_only;  /* what `fn` gets has nothing but its key */
 };
 
 /* 0 or ERR_ABSENT (no such row or table). Copied into arena. */

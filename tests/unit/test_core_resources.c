@@ -64,10 +64,11 @@ static void RS_03_rows_tables_and_descriptions_are_read(void **state)
              "{\"contents\":[{\"uri\":\"tenon://about\",\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p, "\\\"protocolVersions\\\":[\\\"2025-06-18\\\",\\\"2025-03-26\\\"]"));
-    assert_non_null(strstr(bench.body.p,
-                           "\\\"capabilities\\\":{\\\"logging\\\":{},\\\"prompts\\\":{"
-                           "\\\"listChanged\\\":true},\\\"resources\\\":{"
-                           "\\\"listChanged\\\":true},\\\"tools\\\":{\\\"listChanged\\\":true}}"));
+    assert_non_null(
+        strstr(bench.body.p,
+               "\\\"capabilities\\\":{\\\"completions\\\":{},\\\"logging\\\":{},\\\"prompts\\\":{"
+               "\\\"listChanged\\\":true},\\\"resources\\\":{"
+               "\\\"listChanged\\\":true},\\\"tools\\\":{\\\"listChanged\\\":true}}"));
     read_uri(*state, "tenon://schema/shop/book", "{\"contents\":[{\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p,
