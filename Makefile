@@ -98,6 +98,9 @@ $(B)/conformance/fixture.so: conformance/fixture/fixture.c runtime/tenon.h
 	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
 build/conformance-fixture.so: $(B)/conformance/fixture.so
 	@ln -sf $(VARIANT)/conformance/fixture.so $@
+# for the transcripts of tests/wire/
+build/hello.so: $(B)/examples/hello.so
+	@ln -sf $(VARIANT)/examples/hello.so $@
 .PHONY: examples
 examples: $(B)/examples/hello.so ## build the example component
 
@@ -157,7 +160,7 @@ $(B)/tests/bench/make_rows $(B)/tests/bench/bench_data $(B)/tests/bench/bench_lm
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 .PHONY: check-wire check-multi
-check-wire: $(B)/tenon $(B)/tests/wire/run_wire ## the transcripts of tests/wire/ against a server
+check-wire: $(B)/tenon build/hello.so $(B)/tests/wire/run_wire ## the transcripts of tests/wire/ against a server
 	@TENON=$(B)/tenon tests/run $(B)/wire.log $(B)/tests/wire/run_wire
 check-multi: $(B)/tenon $(OUTSIDE_TESTS) ## workers and servers killed, restarted, shared
 	@TENON=$(B)/tenon tests/run $(B)/multi.log $(filter-out %/run_wire,$(OUTSIDE_TESTS))
@@ -190,7 +193,7 @@ check: deps ## everything that can be tested on this machine; closes with one li
 	$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
-check-build: $(B)/tenon $(B)/tenon-gen $(COMPONENTS) build/conformance-fixture.so $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
+check-build: $(B)/tenon $(B)/tenon-gen $(COMPONENTS) build/conformance-fixture.so build/hello.so $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
 asan = $(patsubst $(B)/%,build/asan/%,$(1))
 check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon

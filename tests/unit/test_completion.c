@@ -524,7 +524,7 @@ static void CM_06_a_component_that_fails_is_an_internal_error(void **state)
     ask_method(&bench, "tools/call", "{\"name\":\"stray\"}", "{\"isError\":true}");
 }
 
-/* A call has ARENA_LIMIT_BYTES: the values alone would fill it. */
+/* More than the memory of a call, if all were kept. */
 static void a_million_proposals_take_the_room_of_a_hundred(void **state)
 {
     (void)state;
