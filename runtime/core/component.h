@@ -142,6 +142,8 @@ int component_find_resource(const struct offers *offers, struct str uri, struct 
                             const struct component_resource **ret,
                             const struct template_value **ret_values);
 
+bool component_is_mime_type(struct str text);
+
 /* For the lists. */
 void component_fill_tool(const struct component_tool *from, struct mcp_tool *tool,
                          struct mcp_tool_annotations *annotations);

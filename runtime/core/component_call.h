@@ -70,7 +70,6 @@ struct tenon_call {
     struct str err_message, err_data;
 };
 
-bool component_is_mime_type(struct str text);
 /* Remembers the first fault of a builder; returns the public error. */
 int component_refuse(struct tenon_call *call, int err, const char *what);
 /* Public name of an error of base/err.h, and back. */
