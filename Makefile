@@ -115,7 +115,7 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 # letters of one kind are taken by the test itself
 $(B)/tests/unit/test_mail: LDFLAGS += -Wl,--wrap=running_take_cancel
 # their allocations fail one by one
-$(addprefix $(B)/tests/unit/test_,core_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(addprefix $(B)/tests/unit/test_,core_memory component_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # what goes out and other workers are made up: tests/unit/pending_rig.h
 $(addprefix $(B)/tests/unit/test_,pending pending_check logging): LDFLAGS += \
 	-Wl,--wrap=call_send,--wrap=push_send,--wrap=mail_send,--wrap=bus_is_alive
@@ -134,7 +134,7 @@ check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
 # what has threads, under ThreadSanitizer: the loop, the store, searches and their end
-TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus live component
+TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus live component prompts completion
 .PHONY: check-tsan check-tsan-run
 check-tsan: ## unit tests of what has threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s check-tsan-run VARIANT=tsan

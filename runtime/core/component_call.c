@@ -17,14 +17,15 @@ static void answer(struct tenon_call *t)
 {
     struct call *call = t->call;
     int cancelled = call_is_cancelled(call);
+    if (cancelled || t->err < 0)
+        buf_done(&t->out);
     if (cancelled) {
         call_fail(call, cancelled, STR_NONE, STR_NONE);
     } else if (t->err < 0) {
         call_fail(call, t->err, t->err_message, t->err_data);
     } else {
-        struct buf written = t->out;
-        t->out = call->out.body;
-        call->out.body = written;
+        buf_done(&call->out.body);
+        call->out.body = t->out;
         call->out.http_status = 200;
         call_leave(call);
     }
