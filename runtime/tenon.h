@@ -1,4 +1,4 @@
-/* tenon.h - the component API: tools and resources of your own in a Tenon server.
+/* tenon.h - the component API: tools, resources and prompts of your own in a Tenon server.
  *
  * A component is a shared object that a server loads (`tenon serve --component ./mine.so`). It
  * defines two symbols: the version of this header that it was compiled with, and the function that

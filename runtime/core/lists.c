@@ -1,4 +1,4 @@
-/* core/lists.c - pages of tools, resources and templates.
+/* core/lists.c - pages of tools, resources, templates and prompts.
  *
  * A cursor holds the name of the last entry sent, so pages stay right when entries come and go
  * between them: what was sent is not sent again, what is left is not skipped. A page is bounded in

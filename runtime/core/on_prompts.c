@@ -4,6 +4,7 @@
  * looked at before the prompt is rendered: all that are missing are named in one answer.
  */
 #include "base/err.h"
+#include "base/limits.h"
 #include "core/component.h"
 #include "core/dispatch.h"
 #include "core/lists.h"
@@ -63,6 +64,17 @@ static int check_arguments(struct call *call, const struct component_prompt *pro
     return err;
 }
 
+/* More than any prompt has are not even looked through. */
+static int check_number(struct call *call, uint32_t n)
+{
+    struct schema_faults faults = {.n = 1};
+    if (n <= PROMPT_ARGUMENTS_MAX)
+        return 0;
+    schema_fault_set(&faults.v[0], "maxProperties", "at most %d arguments", PROMPT_ARGUMENTS_MAX);
+    return call_explain(call, ERR_PARAMS, STR_NONE,
+                        call_errors_data(call, "/params/arguments", &faults));
+}
+
 int mcp_on_prompts_get(struct call *call, const struct mcp_get_prompt_request_params *params,
                        struct mcp_get_prompt_result *result)
 {
@@ -74,6 +86,8 @@ int mcp_on_prompts_get(struct call *call, const struct mcp_get_prompt_request_pa
         component_find_prompt(call->catalog->offers, params->name);
     if (!prompt)
         return call_explain_name(call, ERR_PARAMS, "Unknown prompt", params->name);
-    err = check_arguments(call, prompt, &params->arguments);
+    err = check_number(call, params->arguments.n);
+    if (err == 0)
+        err = check_arguments(call, prompt, &params->arguments);
     return err < 0 ? err : component_render_prompt(call, prompt, &params->arguments);
 }

@@ -297,6 +297,28 @@ static void PR_04_an_argument_is_a_string(void **state)
         "{\"messages\":[{\"content\":{\"text\":\"Greet , who is \"}}]}");
 }
 
+static void PR_04_arguments_beyond_PROMPT_ARGUMENTS_MAX_are_refused(void **state)
+{
+    struct buf body = {0};
+    (void)state;
+    for (unsigned n = PROMPT_ARGUMENTS_MAX - 1; n < 50000; n = n < 200 ? n + 1 : 3 * n) {
+        buf_clear(&body);
+        buf_add_lit(&body, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\",\"params\":{"
+                           "\"name\":\"plain\",\"arguments\":{\"x\":\"\"");
+        for (unsigned i = 1; i < n; i++)
+            buf_printf(&body, ",\"%u\":\"\"", i);
+        buf_add_lit(&body, "}}}");
+        bench_send(&bench, buf_str(&body));
+        expect(&bench, 200,
+               n <= PROMPT_ARGUMENTS_MAX
+                   ? "{\"result\":{\"messages\":[\"*\"]}}"
+                   : "{\"error\":{\"code\":-32602,\"data\":{\"errors\":[{\"pointer\":\"/params/"
+                     "arguments\",\"keyword\":\"maxProperties\"}]}}}",
+               "many arguments");
+    }
+    buf_done(&body);
+}
+
 static void PR_08_an_argument_is_inserted_literally(void **state)
 {
     (void)state;
@@ -447,6 +469,7 @@ int main(void)
         TEST(PR_03_what_is_not_there_is_refused),
         TEST(PR_03_all_missing_arguments_are_named_together),
         TEST(PR_04_an_argument_is_a_string),
+        TEST(PR_04_arguments_beyond_PROMPT_ARGUMENTS_MAX_are_refused),
         TEST(PR_08_an_argument_is_inserted_literally),
         TEST(PR_03_PR_06_PR_07_what_cannot_be_rendered_is_an_internal_error),
         TEST(PR_03_an_argument_that_the_prompt_refuses_is_the_clients),
