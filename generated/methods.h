@@ -147,8 +147,12 @@ int mcp_on_resources_list(struct call *call, const struct mcp_paginated_request_
                           struct mcp_list_resources_result *ret);
 int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,
                           struct mcp_read_resource_result *ret);
+int mcp_on_resources_subscribe(struct call *call, const struct mcp_subscribe_request_params *params,
+                               struct mcp_result *ret);
 int mcp_on_resources_templates_list(struct call *call, const struct mcp_paginated_request_params *params,
                                     struct mcp_list_resource_templates_result *ret);
+int mcp_on_resources_unsubscribe(struct call *call, const struct mcp_unsubscribe_request_params *params,
+                                 struct mcp_result *ret);
 int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_params *params,
                       struct mcp_call_tool_result *ret);
 int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_params *params,

@@ -45,6 +45,8 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .search_scan_rows = config->search_scan_rows,
         .row_bytes = config->row_bytes,
         .ask_timeout_ms = config->ask_timeout_ms,
+        .coalesce_ms = config->coalesce_ms,
+        .max_subscriptions = config->max_subscriptions,
         .profile_enabled = {true, true},
         .started_ms = clock_wall_ms(),
         .pid = getpid(),

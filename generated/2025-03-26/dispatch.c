@@ -57,9 +57,19 @@ static int run_resources_read(struct call *call, const void *params, void *resul
     return mcp_on_resources_read(call, params, result);
 }
 
+static int run_resources_subscribe(struct call *call, const void *params, void *result)
+{
+    return mcp_on_resources_subscribe(call, params, result);
+}
+
 static int run_resources_templates_list(struct call *call, const void *params, void *result)
 {
     return mcp_on_resources_templates_list(call, params, result);
+}
+
+static int run_resources_unsubscribe(struct call *call, const void *params, void *result)
+{
+    return mcp_on_resources_unsubscribe(call, params, result);
 }
 
 static int run_tools_call(struct call *call, const void *params, void *result)
@@ -210,7 +220,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_subscribe_request_params)),
         .params_size = sizeof(struct mcp_subscribe_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_result)),
-        .result_size = sizeof(struct mcp_result),
+        .result_size = sizeof(struct mcp_result), .run = run_resources_subscribe,
     },
     [MCP_RESOURCES_TEMPLATES_LIST] = {
         .name = "resources/templates/list", .method = MCP_RESOURCES_TEMPLATES_LIST,
@@ -230,7 +240,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_unsubscribe_request_params)),
         .params_size = sizeof(struct mcp_unsubscribe_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_result)),
-        .result_size = sizeof(struct mcp_result),
+        .result_size = sizeof(struct mcp_result), .run = run_resources_unsubscribe,
     },
     [MCP_ROOTS_LIST] = {
         .name = "roots/list", .method = MCP_ROOTS_LIST, .is_request = true, .from_server = true,
@@ -271,5 +281,5 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
 
 const struct mcp_dispatch mcp_2025_03_26_dispatch = {
     .rows = rows,
-    .capabilities = MCP_SERVER_COMPLETIONS | MCP_SERVER_LOGGING | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
+    .capabilities = MCP_SERVER_COMPLETIONS | MCP_SERVER_LOGGING | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_RESOURCES_SUBSCRIBE | MCP_SERVER_TOOLS,
 };

@@ -118,6 +118,7 @@
 #define SUBSCRIPTIONS_BYTES       (4u << 20) /* of the URIs of a session together */
 #define FOLLOW_TURN_CHANGES       256   /* of the log that are looked at in one turn of the loop */
 #define COALESCE_MS_MAX           60000 /* that a client may ask for */
+#define FOLLOW_BYTES_MAX          (256u << 20) /* of the subscriptions that a worker follows */
 
 #define PUSHES_WAITING_MAX 200         /* of a session without a stream; the oldest go */
 #define PUSHES_BYTES       (16u << 20) /* of them together; one always fits */

@@ -24,6 +24,7 @@ void capability_fill(enum call_profile profile, struct mcp_server_capabilities *
     MCP_SET(&tools[PROFILE_APPLICATION], list_changed, true);
     MCP_SET(&resources[PROFILE_APPLICATION], list_changed, true);
     MCP_SET(&prompts, list_changed, true);
+    MCP_SET(&resources[PROFILE_APPLICATION], subscribe, true);
     *ret = (struct mcp_server_capabilities){.has = 0};
     if (capability_is_offered(profile, MCP_SERVER_LOGGING))
         MCP_SET(ret, logging, STR("{}"));

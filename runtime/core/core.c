@@ -74,6 +74,8 @@ void core_config_renew(struct core_config *config, const struct core_config *fro
     config->session_idle_ms = from->session_idle_ms;
     config->ask_timeout_ms = from->ask_timeout_ms;
     config->list_page = from->list_page;
+    config->coalesce_ms = from->coalesce_ms;
+    config->max_subscriptions = from->max_subscriptions;
     memcpy(config->tools_page, from->tools_page, sizeof config->tools_page);
 }
 

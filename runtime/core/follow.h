@@ -51,7 +51,12 @@ void follow_ready(struct reader *reader); /* there is room again */
  * once again. Comes between begin and end only, and may append. */
 void follow_stored(struct reader *reader, int err);
 
-/* resources/subscribe and unsubscribe: core/on_subscriptions.c. MAIL_FOLLOW {"session"}. */
+/* By core/on_subscriptions.c on stdio, whose subscriptions no store has. ERR_LIMIT: there are as
+ * many as are allowed. */
+int follow_put_plain(struct follows *follows, const struct store_subscription *subscription);
+void follow_delete_plain(struct follows *follows, struct str uri);
+
+/* MAIL_FOLLOW {"session"}: by core/on_subscriptions.c. */
 void follow_take(struct core *core, struct worker_id from, const struct tape_node *letter);
 
 #endif

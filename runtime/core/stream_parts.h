@@ -105,9 +105,10 @@ struct reader {
     uint64_t lists_version;     /* of the lists that it was compared with */
     uint64_t push_seen;         /* waiting pushes up to this one are on their way */
     uint32_t n_errands;
-    struct worker_id old; /* reader that was told to release */
-    int64_t release_ms;   /* monotonic: begin anyway; 0: nobody is waited for */
-    int64_t touch_ms;     /* monotonic: the session is kept alive then */
+    struct follower *follower; /* core/follow.c's own */
+    struct worker_id old;      /* reader that was told to release */
+    int64_t release_ms;        /* monotonic: begin anyway; 0: nobody is waited for */
+    int64_t touch_ms;          /* monotonic: the session is kept alive then */
     enum call_profile profile;
     int revision;
     bool listens, has_claimed, is_open, has_room;
