@@ -218,6 +218,7 @@ void follower_free(struct follower *f)
     if (follows->plain == f)
         follows->plain = NULL;
     free(f);
+    flag_bus(follows);
 }
 
 enum follow_pace follower_pace(const struct follower *f)

@@ -237,35 +237,47 @@ static bool has_room(const struct follower *f)
            (r->sent_n >= s->last_n || s->last_n - r->sent_n < unsent_max(f));
 }
 
-static void send(struct follower *f, struct str message)
+/* The position is as if the notice were told already. */
+static int send(struct follower *f, struct str message)
 {
+    struct store_follow to = f->told;
     if (!f->reader) {
         sink_send(f->follows->core->push_sink, STR_NONE, message);
-        return;
+        return 0;
     }
-    f->told.seq = follower_position(f);
-    if (f->told.sent_seq > f->told.seq)
-        f->told.sent_seq = f->told.seq;
-    stream_notify(f->reader->stream, message, &f->told);
+    to.seq = follower_position(f);
+    if (to.sent_seq > to.seq)
+        to.sent_seq = to.seq;
+    int err = stream_notify(f->reader->stream, message, &to);
+    if (err == 0)
+        f->told = to;
+    return err;
+}
+
+static int write_and_send(struct notice *notice)
+{
+    struct follower *f = notice->interest->follower;
+    struct buf text = {0};
+    write_message(notice, &text);
+    link_remove(&notice->all);
+    int err = text.failed ? ERR_NO_MEMORY : send(f, buf_str(&text));
+    enter_all(f, notice);
+    buf_done(&text);
+    return err;
 }
 
 /* False: no memory, or no room. */
 static bool tell_first(struct follower *f)
 {
-    struct buf text = {0};
     struct notice *notice = notice_in_turn(f->due.next);
     if (!has_room(f))
         return false;
-    write_message(notice, &text);
-    bool ok = !text.failed;
-    if (ok) {
+    int err = write_and_send(notice);
+    if (err == 0)
         notice_free(notice);
-        send(f, buf_str(&text));
-    } else {
+    else if (err == ERR_NO_MEMORY)
         follows_retry(f->follows, FOLLOW_RETRY_MS);
-    }
-    buf_done(&text);
-    return ok;
+    return err == 0;
 }
 
 uint32_t follower_tell(struct follower *f, uint32_t most)
@@ -306,29 +318,42 @@ void follower_wait_over(struct follower *f, int64_t now_ms)
 
 /* ---- Positions ------------------------------------------------------------------------------ */
 
-/* Has a connection taken all that was told? */
-static bool is_taken(const struct follower *f)
+static bool is_taken(const struct reader *r)
 {
-    const struct reader *r = f->reader;
-    if (!r || !r->sink || !r->stream || !r->is_open || r->stream->n_pending ||
-        r->sent_n < r->stream->last_n)
+    if (!r->sink || !r->is_open)
         return false;
     return !r->sink->ops->is_taken || r->sink->ops->is_taken(r->sink);
 }
 
-/* Is there something that a next connection would look at, or be told, again? */
-static bool is_worth_noting(const struct follower *f, uint64_t most)
+/* Does nothing wait to be committed or sent? */
+static bool is_all_sent(const struct reader *r)
 {
-    return f->interests.n && !f->is_stale && !f->is_lost &&
-           (f->told.sent_seq < f->told.seq || follower_position(f) > f->told.seq + most);
+    return r->stream->n_pending == 0 && r->sent_n >= r->stream->last_n;
+}
+
+/* Where it would stand by what the connection has taken. False: as it did. `most`: changes of no
+ * concern that a next connection may look at again. */
+static bool has_moved(const struct follower *f, uint64_t most, struct store_follow *ret)
+{
+    const struct reader *r = f->reader;
+    struct store_follow now = f->told;
+    if (f->interests.n == 0 || f->is_stale || f->is_lost || !r || !r->stream)
+        return false;
+    uint64_t position = follower_position(f);
+    if (is_all_sent(r) && (now.sent_seq < now.seq || position > now.seq + most))
+        now.seq = now.sent_seq = position;
+    else if (r->sent_seq > now.sent_seq)
+        now.sent_seq = r->sent_seq < now.seq ? r->sent_seq : now.seq;
+    *ret = now;
+    return now.sent_seq > f->told.sent_seq && is_taken(r);
 }
 
 void follower_note(struct follower *f)
 {
-    if (!is_worth_noting(f, FOLLOW_NOTE_CHANGES) || !is_taken(f))
-        return;
-    f->told.seq = f->told.sent_seq = follower_position(f);
-    stream_notify(f->reader->stream, STR_NONE, &f->told);
+    struct store_follow now;
+    if (has_moved(f, FOLLOW_NOTE_CHANGES, &now) &&
+        stream_notify(f->reader->stream, STR_NONE, &now) == 0)
+        f->told = now;
 }
 
 struct note {
@@ -347,14 +372,12 @@ static void noted(struct store_write *write, int err)
 
 void follower_note_last(struct follower *f)
 {
-    if (!is_worth_noting(f, 0) || !is_taken(f))
-        return;
-    struct note *note = calloc(1, sizeof *note);
+    struct store_follow now;
+    struct note *note = has_moved(f, 0, &now) ? calloc(1, sizeof *note) : NULL;
     if (!note)
         return;
     note->name = f->reader->name;
-    note->follow = f->told;
-    note->follow.seq = note->follow.sent_seq = follower_position(f);
+    note->follow = now;
     note->claim.session = stream_session(&note->name);
     note->claim.stream = note->name.id;
     note->claim.token = f->reader->push_token;

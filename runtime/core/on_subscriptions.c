@@ -187,8 +187,9 @@ static int explain_full(struct call *call)
 {
     uint32_t most = call->core->config.max_subscriptions;
     struct str text = arena_printf(
-        &call->arena, "The session has %u subscriptions already, which is the most that is allowed",
-        most ? most : SUBSCRIPTIONS_SESSION_MAX);
+        &call->arena,
+        "The session has as many subscriptions as are allowed: %u, or %u bytes of URIs",
+        most ? most : SUBSCRIPTIONS_SESSION_MAX, SUBSCRIPTIONS_BYTES);
     return call_explain(call, ERR_PARAMS, text, STR_NONE);
 }
 
