@@ -20,7 +20,6 @@ struct loading {
     struct store_follow follow; /* n 0: it has none */
     uint64_t stored_seq;        /* of the stream; 0: none */
     uint64_t new_seq;           /* the earliest start of those that are new; UINT64_MAX: none is */
-    bool is_foreign;            /* SYS was made with another DATA */
 };
 
 static struct interest *interest_at(struct map_node *node)
@@ -99,16 +98,6 @@ static int read_sys(struct loading *l, struct store_view *view)
     return err < 0 ? err : store_scan_subscriptions(view, session, take_subscription, l);
 }
 
-static int compare_data(struct store_view *sys, struct store_view *data, bool *ret_foreign)
-{
-    unsigned char named[16], is[16];
-    int err = store_database_id(sys, named);
-    if (err == 0)
-        err = store_database_id(data, is);
-    *ret_foreign = err == 0 && memcmp(named, is, sizeof is) != 0;
-    return err;
-}
-
 struct log_range {
     uint64_t floor, last;
 };
@@ -132,8 +121,6 @@ static int read_both(struct loading *l, struct log_range *ret)
         err = store_view_open(store, STORE_DATA, &data);
     if (err == 0) {
         err = read_log(data, ret);
-        if (err == 0)
-            err = compare_data(sys, data, &l->is_foreign);
         store_view_close(data);
     }
     store_view_close(sys);
@@ -186,7 +173,7 @@ static void begin(struct loading *l, const struct log_range *log)
     f->told.sent_seq = earlier(l->follow.sent_seq, seq);
     if (f->interests.n == 0)
         return;
-    if (l->is_foreign || seq > log->last) {
+    if (l->follow.is_foreign || seq > log->last) {
         begin_foreign(l, log);
         return;
     }
