@@ -180,6 +180,14 @@ struct table_check {
     struct arena arena;
 };
 
+/* One that no client sees has no tools. */
+static bool is_private(const struct store_table *stored, struct arena *arena)
+{
+    struct schema_faults faults;
+    struct table table;
+    return table_parse(stored->definition, arena, &table, &faults) == 0 && table.is_private;
+}
+
 static int check_table(void *ctx, const struct store_table *table)
 {
     struct table_check *check = ctx;
@@ -190,7 +198,7 @@ static int check_table(void *ctx, const struct store_table *table)
             name.p ? component_find_tool(tenon->offers, name) : NULL;
         if (!name.p)
             return ERR_NO_MEMORY;
-        if (!tool)
+        if (!tool || is_private(table, &check->arena))
             continue;
         tenon->fault = arena_printf(&tenon->arena,
                                     STR_FMT ": tool " STR_FMT ": the table " STR_FMT "." STR_FMT
