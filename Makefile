@@ -34,7 +34,8 @@ LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcrypto -lcsv -lm
 ROOMS := base wire schema core store net manifest
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y
 sources = $(wildcard $(1)/*.c) $(patsubst %.re,$(B)/%.re.c,$(wildcard $(1)/*.re)) \
-	$(patsubst %.y,$(B)/%.c,$(wildcard $(1)/*.y))
+	$(patsubst %.y,$(B)/%.c,$(wildcard $(1)/*.y)) \
+	$(patsubst %.json,$(B)/%.json.c,$(wildcard $(1)/*.schema.json))
 objects = $(patsubst %.c,$(B)/%.o,$(patsubst $(B)/%,%,$(call sources,$(1))))
 
 BASE_OBJS := $(call objects,runtime/base)
@@ -78,6 +79,13 @@ $(B)/%.o: $(B)/%.c | $(LEMON_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I$(dir $*) -Wno-unused-parameter -Wno-unused-variable -Wno-missing-prototypes -Wno-sign-compare \
 		-Wno-unused-but-set-variable -Wno-shadow -Wno-implicit-fallthrough -c -o $@ $<
+# the schema of component.json as bytes of the program
+$(B)/runtime/manifest/component.schema.json.c: runtime/manifest/component.schema.json
+	@mkdir -p $(@D)
+	@{ echo "#include <stdint.h>"; \
+	echo "extern const unsigned char manifest_schema[]; extern const uint32_t manifest_schema_bytes;"; \
+	echo "const unsigned char manifest_schema[] = {"; od -An -v -tu1 $< | sed "s/[0-9][0-9]*/&,/g"; \
+	echo "};"; echo "const uint32_t manifest_schema_bytes = sizeof manifest_schema;"; } >$@
 $(B)/%.re.c: %.re
 	@mkdir -p $(@D)
 	$(RE2C) -o $@ $<

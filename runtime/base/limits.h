@@ -62,6 +62,14 @@
 #define SCHEMA_PATTERN_DEPTH_MAX 100000 /* of its backtracking */
 #define SCHEMA_PATTERN_KIB_MAX   4096   /* of memory for it */
 
+/* A component that is a folder: manifest/manifest.h. */
+#define MANIFEST_FAULTS_MAX     10
+#define MANIFEST_BYTES_MAX      (4u << 20)  /* text of component.json */
+#define MANIFEST_FILE_BYTES_MAX (4u << 20)  /* of a file that is read with it */
+#define MANIFEST_MEMORY_BYTES   (64u << 20) /* of all that it holds */
+#define MANIFEST_ENTRIES_MAX    1000        /* of each of its lists */
+#define MANIFEST_ARGUMENTS_MAX  100         /* of a prompt */
+
 #define TEMPLATE_BYTES_MAX 2048 /* text of a URI template */
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
 #define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
