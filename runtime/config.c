@@ -42,7 +42,7 @@ static const struct key keys[] = {
     {"mode", MODE, AT(mode), 0, 0, "sync",
      "sync: acknowledged means on disk; nosync: survives a killed process, not a power cut"},
     {"components", LIST, AT(components), 0, 0, NULL,
-     "shared objects with tools and resources of their own (tenon.h)"},
+     "shared objects (tenon.h) and folders (component.json) with tools and more of their own"},
     {"allowedOrigins", LIST, AT(allowed_origins), 0, 0, NULL,
      "Origin values of browser clients, beside loopback ones; \"*\": any"},
     {"allowedHosts", LIST, AT(allowed_hosts), 0, 0, NULL,
