@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define VALUES_MAX 100 /* of an answer (Utilities, Completion) */
-
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 static int read_values(const struct manifest_entry *entry, struct completion *ret)
@@ -183,7 +181,7 @@ static int take(struct query *q, const struct tape_node *row)
         return 1;
     struct str text = tape_str(value);
     const char *copy = tenon_format(q->call, STR_FMT, STR_ARG(text));
-    if (is_c_text(text) && ++q->n <= VALUES_MAX)
+    if (is_c_text(text) && ++q->n <= COMPLETIONS_MAX)
         q->err = copy ? tenon_complete(q->call, copy) : TENON_ERR_NO_MEMORY;
     if (q->err == 0)
         go_behind(q, text);
@@ -217,9 +215,9 @@ static int run_query(struct query *q, struct str typed)
     buf_add_str(&end, buf_str(&q->at));
     table_successor(&end);
     q->end = end.n ? buf_str(&end) : STR_NONE;
-    for (q->found = true; err == 0 && q->found && q->n <= VALUES_MAX;)
+    for (q->found = true; err == 0 && q->found && q->n <= COMPLETIONS_MAX;)
         err = look(q);
-    if (err == 0 && q->n > VALUES_MAX)
+    if (err == 0 && q->n > COMPLETIONS_MAX)
         err = tenon_complete_total(q->call, -1);
     buf_done(&end);
     buf_done(&q->at);
