@@ -159,6 +159,8 @@ static bool end_trial(struct component_watch *watch, int options)
     watch->pid = 0;
     if (status)
         log_error("components have changed, but something is wrong: what was offered stays");
+    else
+        log_info("components have changed: what they hold now is offered");
     return status == 0;
 }
 
