@@ -164,6 +164,15 @@
 #define EXEC_TIMEOUT_MAX_MS   (60 * 60 * 1000)
 #define EXEC_STOP_MS          1000 /* from SIGTERM to SIGKILL; within STOP_HURRY_MS and the grace */
 
+/* Files of manifests: manifest/files.h */
+#define FILE_BYTES         (1u << 20) /* of one that is read */
+#define FILE_BYTES_MAX     (4u << 20) /* that a manifest may allow */
+#define FILES_LISTED_MAX   10000      /* names of a folder that a completion looks at */
+#define FILES_WATCHED_MAX  10000      /* files whose changes are told */
+#define FILE_WATCH_MS      1000       /* between two looks at them, or ... */
+#define FILE_WATCH_FACTOR  20         /* times what a look takes, if that is longer */
+#define FILE_FOLDERS_DEPTH 16         /* below the watched folder */
+
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
 #define FDS_RESERVED        256          /* descriptors of a worker that are not for connections */
