@@ -32,11 +32,11 @@ static void what_is_wrong_is_told_with_its_place(void **state)
     refuses("\"{{a}}{{b}}\"", "x:{a}/{b}", 1, "one {{name}} between slashes");
     refuses("\"{{a\"", "x:{a}", 1, "expected {{name}}");
     refuses("{\"path\":\"a\",\"root\":\"/\"}", "x:a", 20, "root: there is no such member");
-    refuses("{\"path\":\"a\",\"folder\":\"none\"}", "x:a", 21, "there is no folder none");
-    refuses("{\"path\":\"a\",\"folder\":\"plain\"}", "x:a", 21, "there is no folder plain");
-    refuses("{\"path\":\"a\",\"folder\":7}", "x:a", 21, "folder: expected a path");
-    refuses("{\"path\":\"a\",\"maxBytes\":4194305}", "x:a", 23, "from 1 to 4194304");
-    refuses("{\"path\":\"a\",\"hidden\":1}", "x:a", 21, "true or false");
+    refuses("{\"path\":\"a\",\"folder\":\"none\"}", "x:a", 22, "there is no folder none");
+    refuses("{\"path\":\"a\",\"folder\":\"plain\"}", "x:a", 22, "there is no folder plain");
+    refuses("{\"path\":\"a\",\"folder\":7}", "x:a", 22, "folder: expected a path");
+    refuses("{\"path\":\"a\",\"maxBytes\":4194305}", "x:a", 24, "from 1 to 4194304");
+    refuses("{\"path\":\"a\",\"hidden\":1}", "x:a", 22, "true or false");
     refuses("\"{{a}}\"", "x:{a", 1, "the URI template, byte");
 }
 
