@@ -167,20 +167,6 @@ const struct json *manifest_json(const struct manifest_entry *entry, const char 
     return json_get(json_at(entry->m->tree, str_of(entry->pointer)), str_of(member));
 }
 
-bool manifest_is_text_type(struct str mime_type)
-{
-    static const char *const ends[] = {"json", "xml", "yaml", "javascript", "toml", "sql"};
-    struct str rest = mime_type, type = str_trim(str_cut(&rest, ';'));
-    if (str_starts_with(type, STR("text/")))
-        return true;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        struct str end = str_of(ends[i]);
-        if (type.n > end.n && str_eq_nocase((struct str){type.p + type.n - end.n, end.n}, end))
-            return true;
-    }
-    return false;
-}
-
 struct tenon_annotations manifest_annotations(const struct manifest_entry *entry)
 {
     struct tenon_annotations ret = {0};

@@ -116,8 +116,6 @@ int manifest_check_table(const struct manifest_entry *entry);
 const char *manifest_text(const struct manifest_entry *entry, const char *member);
 /* What stands there in the tree. */
 const struct json *manifest_json(const struct manifest_entry *entry, const char *member);
-/* Is it one of texts: text/..., or JSON, XML and the like? */
-bool manifest_is_text_type(struct str mime_type);
 struct tenon_annotations manifest_annotations(const struct manifest_entry *entry);
 
 /* read.c: reads a file of the folder, which is then one of those that manifest_is_changed looks

@@ -4,6 +4,7 @@
  * the pieces to the builders of tenon.h, which judge what came out. */
 #include "base/err.h"
 #include "manifest/completion.h"
+#include "manifest/file_parts.h"
 #include "manifest/wording.h"
 
 #include <string.h>
@@ -218,7 +219,7 @@ static bool holds_text(const struct manifest_entry *entry)
     struct str type = manifest_str(entry, "mimeType");
     if (tape_get(entry->node, STR("text")))
         return true;
-    return tape_get(entry->node, STR("file")) && (!type.p || manifest_is_text_type(type));
+    return tape_get(entry->node, STR("file")) && (!type.p || file_is_text_type(type));
 }
 
 static int read_embedded(const struct manifest_entry *entry, const struct manifest_names *names,
