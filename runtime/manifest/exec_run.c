@@ -278,9 +278,20 @@ static int fail_end(struct run *r)
     }
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Without blanks and line ends around it. */
 static struct str out_text(struct run *r)
 {
-    return str_trim(exec_text(&r->arena, buf_str(&r->out)));
+    struct str text = exec_text(&r->arena, buf_str(&r->out));
+    for (; text.n && is_blank(text.p[0]); text.p++)
+        text.n--;
+    while (text.n && is_blank(text.p[text.n - 1]))
+        text.n--;
+    return text;
 }
 
 /* 0; ERR_PARAMS: r->why; ERR_NO_MEMORY. */

@@ -210,6 +210,7 @@ static void another_exit_status_than_0_is_an_error(void **state)
     assert_null(strchr(rig.call.failure.p, ':'));
     parse_script("echo ' No such city '; exit 1", "");
     fails("{}", "The command failed with exit status 1: No such city");
+    assert_string_equal(strchr(rig.call.failure.p, ':'), ": No such city");
     parse_script("echo '{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"why\\\"}],"
                  "\\\"isError\\\":true}'; exit 2",
                  ",\"output\":\"json\"");

@@ -180,7 +180,7 @@ static void between_two_looks_FILE_WATCH_MS_go_by(void **state)
     write_file("a.txt", "2");
     buf_clear(&told);
     assert_int_equal(file_watch_look(watch, is_told, NULL), 0); /* at once */
-    if (clock_mono_ms() - start_ms < 2 * FILE_WATCH_MS) /* `tells` lets one go by */
+    if (clock_mono_ms() - start_ms < 2 * FILE_WATCH_MS)         /* `tells` lets one go by */
         assert_int_equal(told.n, 0);
     clock_advance_ms(FILE_WATCH_MS);
     if (!told.n)
