@@ -218,11 +218,21 @@ static void worker_ending(void *ctx, struct core *core)
 }
 
 /* What is on its way to the store is the core's: letters, frames. */
-static void settle(struct server *server)
+static void write_waiting(struct server *server)
 {
     struct store_write nothing = {.space = STORE_SYS};
     store_apply(server->store, &nothing);
+}
+
+static void settle(struct server *server)
+{
+    write_waiting(server);
     loop_drain(server->loop);
+}
+
+static void worker_leaving(void *ctx)
+{
+    write_waiting(ctx);
 }
 
 static void worker_stop(void *ctx, struct core *core)
@@ -388,6 +398,7 @@ static int serve(struct server *server)
         .worker_closing = worker_closing,
         .worker_hurry = worker_hurry,
         .worker_ending = worker_ending,
+        .worker_leaving = worker_leaving,
         .validate = validate,
         .reload = worker_reload,
         .worker_stop = worker_stop,
@@ -432,6 +443,7 @@ static int run_stdio(const struct cli_args *args)
             .worker_start = worker_start,
             .worker_tick = worker_tick,
             .worker_ending = worker_ending,
+            .worker_leaving = worker_leaving,
             .worker_stop = worker_stop,
         };
         server.store_config.volatile_sys = true;

@@ -189,6 +189,7 @@
 #define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
 #define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */
 #define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
+#define STOP_STUCK_MS         1000  /* after it, for handlers that do not end though cancelled */
 #define STOP_HURRY_MS         1000 /* of it, at most half: for calls that are cancelled to answer */
 
 #endif

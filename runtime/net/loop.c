@@ -145,11 +145,18 @@ int loop_new(struct loop **ret)
     return 0;
 }
 
+bool loop_drain_for(struct loop *loop, int64_t ms)
+{
+    bool all_ended;
+    do
+        all_ended = threads_join(loop->threads, ms);
+    while (all_ended && deliver(loop));
+    return all_ended;
+}
+
 void loop_drain(struct loop *loop)
 {
-    do
-        threads_join(loop->threads);
-    while (deliver(loop));
+    loop_drain_for(loop, -1);
 }
 
 void loop_free(struct loop *loop)

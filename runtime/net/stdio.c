@@ -372,7 +372,8 @@ static void finish_all(struct stdio *s)
     s->mute = true;
     if (s->core && s->callbacks->worker_ending)
         s->callbacks->worker_ending(s->callbacks->ctx, s->core);
-    loop_drain(s->loop);
+    if (!loop_drain_for(s->loop, STOP_STUCK_MS))
+        process_leave(s->callbacks);
     if (s->callbacks->worker_stop)
         s->callbacks->worker_stop(s->callbacks->ctx, s->core);
     loop_free(s->loop);

@@ -94,4 +94,17 @@ ok "a table" "$TENON" table create --data other shop.thing thing.json
 with_tool clash.so get_thing '{\"type\":\"object\"}'
 refused "a name that a table's tool has" "component clash.so: tool get_thing: the table shop.thing has a tool of this name" \
     --component clash.so
+
+# ---- a tool that does not look whether it is cancelled
+say() { # say ID METHOD PARAMS
+    printf '{"jsonrpc":"2.0",%s"method":"%s","params":%s}\n' "$1" "$2" "$3"
+}
+{
+    say '"id":1,' initialize '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}'
+    say '' notifications/initialized '{}'
+    say '"id":2,' tools/call '{"name":"stick","arguments":{}}'
+} >stuck.jsonl
+timeout -s KILL 60 "$TENON" stdio --data other --component "$built/tests/multi/live.so" <stuck.jsonl >/dev/null 2>stuck.log
+is $? 0 "stdio ends with its input, though a call does not"
+has "$(cat stuck.log)" "the process ends without it" "and says so"
 plan

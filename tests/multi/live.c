@@ -2,6 +2,7 @@
  * exact number of things, wait, and ask.
  */
 #include <tenon.h>
+#include <unistd.h>
 
 TENON_COMPONENT
 
@@ -80,14 +81,22 @@ static int on_levels(struct tenon_call *call, void *ctx)
     return tenon_text(call, "levels");
 }
 
+/* It does not look whether it is cancelled. */
+static int on_stick(struct tenon_call *call, void *ctx)
+{
+    (void)call, (void)ctx;
+    for (;;)
+        pause();
+}
+
 int tenon_component(struct tenon *tenon)
 {
     static const struct {
         const char *name;
         int (*run)(struct tenon_call *call, void *ctx);
     } tools[] = {
-        {"tell", on_tell}, {"count", on_count}, {"hold", on_hold},
-        {"ask", on_ask},   {"gate", on_gate},   {"levels", on_levels},
+        {"tell", on_tell}, {"count", on_count},   {"hold", on_hold},   {"ask", on_ask},
+        {"gate", on_gate}, {"levels", on_levels}, {"stick", on_stick},
     };
     for (unsigned i = 0; i < sizeof tools / sizeof *tools; i++)
         tenon_add_tool(tenon, &(struct tenon_tool){.name = tools[i].name,
