@@ -84,9 +84,10 @@ static int on_levels(struct tenon_call *call, void *ctx)
 /* It does not look whether it is cancelled. */
 static int on_stick(struct tenon_call *call, void *ctx)
 {
-    (void)call, (void)ctx;
-    for (;;)
+    (void)ctx;
+    while (tenon_user(call))
         pause();
+    return 0;
 }
 
 int tenon_component(struct tenon *tenon)
