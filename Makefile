@@ -158,7 +158,7 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 # they look into the store themselves
-$(B)/tests/multi/test_kill_change $(B)/tests/multi/test_kill_jobs: %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
+$(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill): %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
@@ -172,6 +172,9 @@ check-wire: $(B)/tenon build/hello.so $(B)/tests/wire/run_wire ## the transcript
 	@TENON=$(B)/tenon tests/run $(B)/wire.log $(B)/tests/wire/run_wire
 check-multi: $(B)/tenon $(OUTSIDE_TESTS) ## workers and servers killed, restarted, shared
 	@TENON=$(B)/tenon tests/run $(B)/multi.log $(filter-out %/run_wire,$(OUTSIDE_TESTS))
+.PHONY: nightly
+nightly: $(B)/tenon $(B)/tests/multi/test_follow_kill $(B)/tests/multi/live.so ## what takes too long for every day: subscribers for ten minutes, while workers and servers are killed
+	@TENON=$(B)/tenon TENON_LIVE=$(B)/tests/multi/live.so TENON_FOLLOW_KILL_S=600 TENON_TEST_TIMEOUT=900 tests/run $(B)/nightly.log $(B)/tests/multi/test_follow_kill
 
 # tests/judge/: an outside validator (conformance/judge/) asks the tables about many messages
 JUDGE := $(B)/tests/judge/verdicts

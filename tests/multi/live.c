@@ -1,5 +1,5 @@
 /* tests/multi/live.c - the component that test_live.c loads into the server: tools that say an
- * exact number of things, wait, and ask.
+ * exact number of things, wait, and ask; and resources that change.
  */
 #include <tenon.h>
 #include <unistd.h>
@@ -90,6 +90,19 @@ static int on_stick(struct tenon_call *call, void *ctx)
     return 0;
 }
 
+static int on_touch(struct tenon_call *call, void *ctx)
+{
+    const char *uri = tenon_format(call, "live://watched/%d", number(call, "n"));
+    int err = uri ? tenon_resource_changed(ctx, uri) : TENON_ERR_NO_MEMORY;
+    return err ? err : tenon_textf(call, "touched %s", uri);
+}
+
+static int on_watched(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    return tenon_contents_text(call, NULL, "text/plain", tenon_variable(call, "n", 0));
+}
+
 int tenon_component(struct tenon *tenon)
 {
     static const struct {
@@ -97,11 +110,15 @@ int tenon_component(struct tenon *tenon)
         int (*run)(struct tenon_call *call, void *ctx);
     } tools[] = {
         {"tell", on_tell}, {"count", on_count},   {"hold", on_hold},   {"ask", on_ask},
-        {"gate", on_gate}, {"levels", on_levels}, {"stick", on_stick},
+        {"gate", on_gate}, {"levels", on_levels}, {"stick", on_stick}, {"touch", on_touch},
     };
     for (unsigned i = 0; i < sizeof tools / sizeof *tools; i++)
         tenon_add_tool(tenon, &(struct tenon_tool){.name = tools[i].name,
                                                    .description = "test",
-                                                   .run = tools[i].run});
-    return 0;
+                                                   .run = tools[i].run,
+                                                   .ctx = tenon});
+    return tenon_add_template(tenon, &(struct tenon_template){.uri_template = "live://watched/{n}",
+                                                              .name = "watched",
+                                                              .subscribable = true,
+                                                              .read = on_watched});
 }
