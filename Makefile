@@ -164,6 +164,7 @@ $(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill): %:
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
 $(B)/tests/bench/load: $(B)/tests/bench/asker.o
 $(B)/tests/bench/bench_streams: $(patsubst %,$(B)/tests/bench/%.o,asker latency report rig)
+$(B)/tests/bench/bench_subscriptions: $(patsubst %,$(B)/tests/bench/%.o,asker report rig)
 $(B)/tests/bench/make_rows $(B)/tests/bench/bench_data $(B)/tests/bench/bench_lmdb: $(B)/tests/bench/rows.o
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -213,7 +214,7 @@ check-tests:
 	@tests/run build/check.log $(addprefix --beside ,$(BESIDE_TESTS)) $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
-.PHONY: conformance bench bench-quick bench-data bench-streams
+.PHONY: conformance bench bench-quick bench-data bench-streams bench-subscriptions
 conformance: all build/conformance-fixture.so ## outside clients and suites against a server with two workers
 	@conformance/run
 bench: all ## measure; takes minutes
@@ -224,6 +225,8 @@ bench-data: all ## measure tables of BENCH_ROWS rows (1000000); fails if a bound
 	@tests/bench/data
 bench-streams: $(B)/tenon $(B)/tests/bench/bench_streams $(B)/tests/bench/stamp.so ## measure 10,000 open streams, first events, cancellations; fails if a target is missed
 	@TENON=$(B)/tenon TENON_STAMP=$(B)/tests/bench/stamp.so $(B)/tests/bench/bench_streams
+bench-subscriptions: $(B)/tenon $(B)/tests/bench/bench_subscriptions $(B)/tests/bench/stamp.so ## measure how soon a commit is told, and what 10,000 subscriptions to other rows cost; fails if a target is missed
+	@TENON=$(B)/tenon TENON_STAMP=$(B)/tests/bench/stamp.so $(B)/tests/bench/bench_subscriptions
 
 # ---- fuzzing: every tests/fuzz/fuzz_x.c holds one LLVMFuzzerTestOneInput; needs clang
 FUZZ_SECONDS ?= 30
