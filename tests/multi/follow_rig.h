@@ -48,9 +48,9 @@ static inline void take_position(struct subscriber *s, const char *id)
 {
     uint64_t position = position_of(id);
     if (!position)
-        fault("%d: the id %s of an update holds no position", s->number, id);
+        blame(s, "the id %s of an update holds no position", id);
     if (is_same_stream(id, s->last_id) && position < s->position)
-        fault("%d: the position goes back by %s", s->number, id);
+        blame(s, "the position goes back by %s", id);
     s->position = position;
 }
 
@@ -62,9 +62,9 @@ static inline void take_change(struct subscriber *s, struct interest *i, const c
     const char *key = "";
     size_t n = strlen(i->uri);
     if (!seq)
-        fault("%d: no tenon/seq for %s", s->number, i->uri);
+        blame(s, "no tenon/seq for %s", i->uri);
     if ((uri != NULL) != (i->kind == TABLE) || (uri && strncmp(uri + 1, i->uri, n) != 0))
-        fault("%d: tenon/uri %s for %s", s->number, uri ? uri : "is missing", i->uri);
+        blame(s, "tenon/uri %s for %s", uri ? uri : "is missing", i->uri);
     else if (uri)
         key = uri + 1 + n + 1;
     add_mark(&i->told, seq ? strtoull(seq, NULL, 10) : 0,
@@ -81,13 +81,13 @@ static inline void take_update(struct subscriber *s, const struct sse_event *eve
     struct interest *i = uri ? find_interest(s, uri) : NULL;
     take_position(s, event->id);
     if (!i || !i->is_on)
-        fault("%d is told of what it did not subscribe to: %.200s", s->number, event->data);
+        blame(s, "is told of what it did not subscribe to: %.200s", event->data);
     else if (i->all)
         take_change(s, i, meta);
     else
         add_mark(&i->told, s->position, STR(""));
     if (i && !i->all && meta)
-        fault("%d: _meta in a merged update: %.200s", s->number, event->data);
+        blame(s, "_meta in a merged update: %.200s", event->data);
     free(params);
     free(uri);
     free(meta);
@@ -99,8 +99,9 @@ static inline void take_message(struct subscriber *s, struct sse_event *event)
     if (strstr(event->data, "\"notifications/resources/updated\""))
         take_update(s, event);
     else if (!strstr(event->data, "list_changed"))
-        fault("%d got %.200s", s->number, event->data);
+        blame(s, "got %.200s", event->data);
     snprintf(s->last_id, sizeof s->last_id, "%s", event->id);
+    tell(s, "heard %s %.250s", event->id, event->data);
     free(event->data);
     n_told++;
 }
@@ -118,7 +119,7 @@ static inline bool hear(struct subscriber *s, int64_t ms)
     }
     if (got != SSE_TIMEOUT) {
         if (!has_kills)
-            fault("%d: its stream ended by itself (%d)", s->number, got);
+            blame(s, "its stream ended by itself (%d)", got);
         sse_close(&s->stream);
         s->is_open = false;
     }
@@ -137,10 +138,10 @@ static inline void come(struct subscriber *s)
         if (s->is_open)
             break;
         if (!has_kills || (s->stream.status && s->stream.status != 503))
-            fault("%d: no stream but %d behind %s", s->number, s->stream.status,
-                  last_id ? last_id : "nothing");
+            blame(s, "no stream but %d behind %s", s->stream.status, last_id ? last_id : "nothing");
         sse_close(&s->stream);
     }
+    tell(s, "came with %s, log %" PRIu64, last_id ? last_id : "no id", log_end());
     n_returns++;
 }
 
@@ -148,12 +149,13 @@ static inline void come(struct subscriber *s)
 static inline void leave_gently(struct sse_stream *stream, struct subscriber *s)
 {
     struct sse_event event;
+    tell(s, "leaves gently");
     shutdown(stream->conn.fd, SHUT_WR);
     enum sse_got got;
     while ((got = sse_next(stream, EVENT_MS, &event)) == SSE_EVENT)
         take_message(s, &event);
     if (got == SSE_TIMEOUT)
-        fault("%d: the server does not let a client go", s->number);
+        blame(s, "the server does not let a client go");
     sse_close(stream);
 }
 
@@ -164,10 +166,12 @@ static inline void leave(struct subscriber *s)
     s->is_open = false;
     if (!s->by_ids || !s->last_id[0])
         leave_gently(&s->stream, s);
-    else if (chance(s, 2))
-        http_abort(&s->stream.conn), sse_close(&s->stream);
-    else
+    else {
+        tell(s, "leaves behind %s", s->last_id);
+        if (chance(s, 2))
+            http_abort(&s->stream.conn);
         sse_close(&s->stream);
+    }
 }
 
 /* A second stream beside the first, which takes over. */
@@ -212,7 +216,7 @@ static inline char *ask(struct subscriber *s, const char *body)
             return text;
         free(text);
         if (!has_kills || is_answered) {
-            fault("%d: status %d for %.200s", s->number, status, body);
+            blame(s, "status %d for %.200s", status, body);
             return NULL;
         }
     }
@@ -224,7 +228,7 @@ static inline void open_subscriber(struct subscriber *s)
     while (!open_session(s->session) && has_kills && !is_late(s))
         pause_ms(5);
     if (!s->session[0])
-        fault("%d: no session", s->number);
+        blame(s, "no session");
 }
 
 static inline bool expect_empty_result(struct subscriber *s, const char *body)
@@ -232,7 +236,7 @@ static inline bool expect_empty_result(struct subscriber *s, const char *body)
     char *answer = ask(s, body);
     bool ok = answer && strstr(answer, "\"result\":{}");
     if (!ok)
-        fault("%d: %.200s answered by %.200s", s->number, body, answer ? answer : "nothing");
+        blame(s, "%.200s answered by %.200s", body, answer ? answer : "nothing");
     free(answer);
     return ok;
 }
@@ -240,9 +244,9 @@ static inline bool expect_empty_result(struct subscriber *s, const char *body)
 static inline void subscribe(struct subscriber *s, struct interest *i)
 {
     char body[400];
-    const char *options = i->all              ? "\"tenon/mode\":\"all\""
-                          : chance(s, 4) == 0 ? "\"tenon/coalesceMs\":20"
-                                              : "\"tenon/mode\":\"merged\"";
+    const char *options = i->all         ? "\"tenon/mode\":\"all\""
+                          : s->coalesces ? "\"tenon/coalesceMs\":20"
+                                         : "\"tenon/mode\":\"merged\"";
     snprintf(body, sizeof body,
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\",\"params\":{"
              "\"uri\":\"%s\",\"_meta\":{%s}}}",
@@ -254,6 +258,7 @@ static inline void subscribe(struct subscriber *s, struct interest *i)
     expect_empty_result(s, body);
     if (!again)
         i->since_seq = log_end();
+    tell(s, "subscribed to %s %s, log %" PRIu64, i->uri, options, log_end());
 }
 
 static inline void unsubscribe(struct subscriber *s, struct interest *i)
@@ -279,9 +284,10 @@ static inline bool call_tool(struct subscriber *s, const char *tool, const char 
     char *answer = ask(s, body);
     bool ok = answer && strstr(answer, "\"result\"") && !strstr(answer, "\"isError\":true");
     if (!ok && !has_kills)
-        fault("%d: %s %s answered by %.300s", s->number, tool, arguments, answer ? answer : "");
+        blame(s, "%s %s answered by %.300s", tool, arguments, answer ? answer : "");
     free(answer);
     n_committed += ok;
+    tell(s, "%s %s %s, log %" PRIu64, tool, arguments, ok ? "done" : "FAILED", log_end());
     return ok;
 }
 
@@ -300,7 +306,7 @@ static inline bool commit_row(struct subscriber *s, int which)
                  rand_r(&s->seed));
     else
         snprintf(arguments, sizeof arguments, "{\"id\":\"%s\"}", key);
-    snprintf(tool, sizeof tool, "%s_t%d", verbs[verb], s->table);
+    snprintf(tool, sizeof tool, "%s_t%d", verbs[verb], s->tables[which]);
     bool ok = call_tool(s, tool, arguments);
     s->is_there[which] = ok ? verb != 2 : !s->is_there[which];
     if (ok && which == 0)
@@ -333,12 +339,13 @@ static inline void commit_for_certain(struct subscriber *s, enum kind kind)
 static inline void name_interests(struct subscriber *s)
 {
     snprintf(s->interests[ROW].key, KEY_BYTES, "r%d", s->number);
-    snprintf(s->interests[ROW].uri, 96, "db://follow/t%d/r%d", s->table, s->number);
-    snprintf(s->interests[TABLE].uri, 96, "db://follow/t%d", s->table);
+    snprintf(s->interests[ROW].uri, 96, "db://follow/t%d/r%d", s->tables[0], s->number);
+    snprintf(s->interests[TABLE].uri, 96, "db://follow/t%d", s->tables[1]);
     snprintf(s->interests[RESOURCE].uri, 96, "live://watched/%d", s->number);
     for (int i = 0; i < N_KINDS; i++) {
         s->interests[i].kind = (enum kind)i;
-        s->interests[i].table = table_ids[s->table];
+        s->interests[i].table = table_ids[s->tables[i == TABLE]];
+        s->interests[i].is_shared = i != RESOURCE && s->tables[0] == s->tables[1];
         s->interests[i].all = chance(s, 2);
     }
 }
@@ -378,7 +385,7 @@ static inline void step(struct subscriber *s)
 static inline void wait_for_all(struct subscriber *s)
 {
     if (!has_kills && !server_wait(all_logged(s)))
-        fault("%d: a change of its resource is not in the log", s->number);
+        blame(s, "a change of its resource is not in the log");
     for (int i = 0; i < N_KINDS; i++)
         set_target(&s->interests[i]);
     while (!all_told(s) && !is_late(s))
@@ -388,10 +395,11 @@ static inline void wait_for_all(struct subscriber *s)
             hear(s, has_kills ? 1000 : s->until_ms - server_now_ms());
     for (int i = 0; i < N_KINDS; i++)
         if (!is_told(&s->interests[i]))
-            fault("%d is not told of the last change of %s, %" PRIu64 " (%zu were, since %" PRIu64
+            blame(s,
+                  "is not told of the last change of %s, %" PRIu64 " (%zu were, since %" PRIu64
                   ", the last %" PRIu64 "; mode %s, %s ids, at %s)",
-                  s->number, s->interests[i].uri, s->interests[i].target_seq,
-                  s->interests[i].told.n, s->interests[i].since_seq,
+                  s->interests[i].uri, s->interests[i].target_seq, s->interests[i].told.n,
+                  s->interests[i].since_seq,
                   s->interests[i].told.n ? s->interests[i].told.all[s->interests[i].told.n - 1].seq
                                          : 0,
                   s->interests[i].all ? "all" : "merged", s->by_ids ? "by" : "without",
@@ -414,18 +422,21 @@ static inline void end_session(struct subscriber *s)
     struct sse_event event;
     enum sse_got got = SSE_END;
     if (!mcp_join(&c, server.port, s->session) || mcp_delete(&c) / 100 != 2)
-        fault("%d: the session does not end", s->number);
+        blame(s, "the session does not end");
     mcp_close(&c);
     while (s->is_open && (got = sse_next(&s->stream, EVENT_MS, &event)) == SSE_EVENT)
         free(event.data);
     if (got != SSE_END)
-        fault("%d: the stream of an ended session does not end (%d)", s->number, got);
+        blame(s, "the stream of an ended session does not end (%d)", got);
 }
 
 static inline void free_subscriber(struct subscriber *s)
 {
     if (s->is_open)
         sse_close(&s->stream);
+    if (s->is_wronged && n_faults < 20)
+        tap_note("%.30000s", s->story);
+    free(s->story);
     for (int i = 0; i < N_KINDS; i++) {
         free(s->interests[i].told.all);
         free(s->interests[i].changes.all);
@@ -436,10 +447,13 @@ static unsigned seed;
 
 static inline void live_once(int number)
 {
-    struct subscriber s = {.number = number, .table = number % N_TABLES};
+    struct subscriber s = {.number = number};
     s.seed = seed ^ (unsigned)number * 2654435761u;
     s.until_ms = server_now_ms() + FOLLOW_MS;
-    s.by_ids = number / N_TABLES % 2;
+    s.by_ids = chance(&s, 2);
+    s.coalesces = chance(&s, 4) == 0;
+    s.tables[0] = number % N_TABLES;
+    s.tables[1] = (number + (int)chance(&s, 2)) % N_TABLES;
     name_interests(&s);
     open_subscriber(&s);
     if (chance(&s, 2))
