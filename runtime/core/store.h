@@ -407,7 +407,8 @@ enum store_op_kind {
      * ERR_CONFLICT: the claim to its pushes has another token than `claim`, or its subscriptions
      * another generation than `follow`. ERR_ABSENT: it has none. */
     STORE_SET_FOLLOW,
-    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none).
+    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none). With
+                           is_alive: nothing, if that has a higher token and a living worker.
                            ERR_ABSENT: no such session */
     STORE_DROP_CLAIM,   /* if it still has the token of `claim`, else nothing */
     STORE_PUT_PUSH,     /* `message` for claim->session until until_ms; *ret_claim as it is; ret_seq

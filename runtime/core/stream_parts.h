@@ -101,6 +101,8 @@ struct reader {
     uint64_t anew_n;            /* notifications up to this frame are not sent: they come anew */
     uint64_t used_n, kept_n;    /* when it claimed: numbers reserved, the first frame still there */
     uint64_t token, push_token; /* its claims; push_token 0: never claimed */
+    int64_t opened_us;          /* monotonic */
+    uint32_t n_claims;          /* to the pushes */
     uint64_t told[STORE_LISTS]; /* of its lists: list_changed.c; 0: nothing yet */
     uint64_t lists_version;     /* of the lists that it was compared with */
     uint64_t push_seen;         /* waiting pushes up to this one are on their way */

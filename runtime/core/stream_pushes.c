@@ -1,7 +1,9 @@
 /* core/stream_pushes.c - which stream of a session takes what belongs to no request.
  *
- * The one that was opened last: the claim in the store says whose it is. Who takes the pushes also
- * follows the change log for the session (follow.h), from where its stream stands.
+ * The one that was opened last: the claim in the store says whose it is. Claims may be committed in
+ * another order than the streams were opened in, so a claim's token rises with the time at which
+ * its stream was; one that comes too late changes nothing. Who takes the pushes also follows the
+ * change log for the session (follow.h), from where its stream stands.
  */
 #include "core/stream_parts.h"
 
@@ -55,8 +57,17 @@ static uint64_t position_of(struct reader *r)
     return seq;
 }
 
+/* The session has opened another stream since. */
+static bool is_late(const struct reader *r, const struct store_claim *before)
+{
+    return before->worker.epoch && before->token > r->push_token &&
+           stream_is_alive(r->streams, before->worker);
+}
+
 void reader_take_pushes(struct reader *r, const struct store_claim *before)
 {
+    if (is_late(r, before))
+        return;
     stop_before(r, before);
     reader_stop_pushes(r); /* under an older claim of its own */
     r->holds_pushes = true;
@@ -73,15 +84,23 @@ static void claimed(struct errand *e, int err)
         reader_take_pushes(r, &e->claim_before);
 }
 
+/* Later streams have higher ones; and each claim of a stream has its own. */
+static uint64_t next_push_token(struct reader *r)
+{
+    return (uint64_t)r->opened_us << 16 | ((r->token + r->n_claims++) & 0xffff);
+}
+
 void reader_fill_claim(struct errand *e, struct store_op *op)
 {
     struct reader *r = e->reader;
-    r->push_token = stream_random();
+    r->push_token = next_push_token(r);
     e->claim.worker = store_worker_of(bus_self(r->streams->core->config.bus));
     e->claim.token = r->push_token;
     *op = (struct store_op){.kind = STORE_CLAIM_PUSHES,
                             .if_version = STORE_ANY,
                             .claim = &e->claim,
+                            .is_alive = streams_is_alive,
+                            .check_ctx = r->streams,
                             .ret_claim = &e->claim_before};
 }
 

@@ -51,6 +51,12 @@ static void tell(const struct store_op *op, const struct store_claim *claim)
         *op->ret_claim = *claim;
 }
 
+static bool is_late(const struct store_op *op, const struct store_claim *before)
+{
+    return op->is_alive && before->worker.epoch && before->token > op->claim->token &&
+           op->is_alive(op->check_ctx, before->worker);
+}
+
 int pushes_claim(struct batch *b, struct store_op *op)
 {
     struct store_claim before;
@@ -60,6 +66,10 @@ int pushes_claim(struct batch *b, struct store_op *op)
         err = claim_find(b, op->claim->session, &before);
     if (err)
         return err;
+    if (is_late(op, &before)) {
+        tell(op, &before);
+        return 0;
+    }
     record_begin(&b->value, 4);
     cbor_write_int((int64_t)now->stream, &b->value);
     cbor_write_int(now->worker.slot, &b->value);

@@ -47,6 +47,40 @@ static void the_newest_claim_stands_and_tells_of_the_one_before(void **state)
     assert_int_equal(claim_op(store, STORE_CLAIM_PUSHES, NOBODY, me, 1, &before), ERR_ABSENT);
 }
 
+static bool is_you(void *ctx, struct store_worker who)
+{
+    (void)ctx;
+    return who.epoch == you.epoch;
+}
+
+static int claim_in_time(struct store *store, struct store_worker worker, uint64_t token,
+                         struct store_claim *ret)
+{
+    struct store_claim claim = {.session = SESSION, .stream = 50, .worker = worker, .token = token};
+    struct store_op op = {.kind = STORE_CLAIM_PUSHES,
+                          .if_version = STORE_ANY,
+                          .claim = &claim,
+                          .is_alive = is_you,
+                          .ret_claim = ret};
+    return write_op(store, &op);
+}
+
+static void a_claim_that_comes_too_late_changes_nothing(void **state)
+{
+    struct store *store = store_with_sessions(state);
+    struct store_claim before, got;
+    assert_int_equal(claim_in_time(store, you, 7, &before), 0);
+    assert_int_equal(claim_in_time(store, me, 6, &before), 0);
+    assert_true(before.token == 7);
+    assert_int_equal(get_claim(store, SESSION, &got), 0);
+    assert_true(got.token == 7);
+    assert_int_equal(claim_in_time(store, me, 8, &before), 0); /* whose worker is not alive */
+    assert_int_equal(claim_in_time(store, you, 5, &before), 0);
+    assert_true(before.token == 8);
+    assert_int_equal(get_claim(store, SESSION, &got), 0);
+    assert_true(got.token == 5);
+}
+
 static void only_the_own_claim_is_dropped(void **state)
 {
     struct store *store = store_with_sessions(state);
@@ -400,6 +434,7 @@ static void nothing_is_set_of_a_session_that_is_gone(void **state)
 
 #define CASES(X)                                            \
     X(the_newest_claim_stands_and_tells_of_the_one_before)  \
+    X(a_claim_that_comes_too_late_changes_nothing)          \
     X(only_the_own_claim_is_dropped)                        \
     X(messages_wait_in_order_until_their_time_is_over)      \
     X(only_who_has_the_claim_takes_a_message_and_only_once) \
