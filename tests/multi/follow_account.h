@@ -38,7 +38,7 @@ struct interest {
     bool all, is_on;
     uint32_t table;
     char key[KEY_BYTES];
-    uint64_t before_seq, since_seq, target_seq;
+    uint64_t before_seq, since_seq, target_seq, off_seq;
     /* Its row is of the table that is subscribed to as well: the same change is told to both, and
      * of the first of them the position says only that all before it was. */
     bool is_shared;
@@ -225,9 +225,12 @@ static inline uint64_t reach_of(const struct interest *i, const struct mark *tol
     return told->seq + (i->is_shared && !i->all);
 }
 
-static inline bool is_told(const struct interest *i)
+/* What waits to be coalesced holds the position back; once that has passed, all was told. */
+static inline bool is_told(const struct subscriber *s, const struct interest *i)
 {
     if (!i->is_on || i->target_seq <= i->since_seq)
+        return true;
+    if (s->coalesces && !i->all && i->told.n && s->position >= i->target_seq)
         return true;
     for (size_t k = i->told.n; k > 0; k--)
         if (reach_of(i, &i->told.all[k - 1]) >= i->target_seq)
@@ -239,7 +242,7 @@ static inline bool all_told(const struct subscriber *s)
 {
     bool told = true;
     for (int i = 0; i < N_KINDS; i++)
-        told = told && is_told(&s->interests[i]);
+        told = told && is_told(s, &s->interests[i]);
     return told;
 }
 

@@ -80,12 +80,14 @@ static inline void take_update(struct subscriber *s, const struct sse_event *eve
     char *meta = params ? match_member(params, "_meta") : NULL;
     struct interest *i = uri ? find_interest(s, uri) : NULL;
     take_position(s, event->id);
-    if (!i || !i->is_on)
+    if (!i)
         blame(s, "is told of what it did not subscribe to: %.200s", event->data);
     else if (i->all)
         take_change(s, i, meta);
     else
         add_mark(&i->told, s->position, STR(""));
+    if (i && !i->is_on && i->told.all[i->told.n - 1].seq > i->off_seq)
+        blame(s, "is told of what it unsubscribed from: %.200s", event->data);
     if (i && !i->all && meta)
         blame(s, "_meta in a merged update: %.200s", event->data);
     free(params);
@@ -270,6 +272,8 @@ static inline void unsubscribe(struct subscriber *s, struct interest *i)
              i->uri);
     expect_empty_result(s, body);
     i->is_on = false;
+    i->off_seq = log_end();
+    tell(s, "unsubscribed from %s, log %" PRIu64, i->uri, i->off_seq);
 }
 
 /* ---- Commits -------------------------------------------------------------------------------- */
@@ -394,7 +398,7 @@ static inline void wait_for_all(struct subscriber *s)
         else
             hear(s, has_kills ? 1000 : s->until_ms - server_now_ms());
     for (int i = 0; i < N_KINDS; i++)
-        if (!is_told(&s->interests[i]))
+        if (!is_told(s, &s->interests[i]))
             blame(s,
                   "is not told of the last change of %s, %" PRIu64 " (%zu were, since %" PRIu64
                   ", the last %" PRIu64 "; mode %s, %s ids, at %s)",
@@ -404,6 +408,23 @@ static inline void wait_for_all(struct subscriber *s)
                                          : 0,
                   s->interests[i].all ? "all" : "merged", s->by_ids ? "by" : "without",
                   s->last_id[0] ? s->last_id : "none");
+}
+
+/* Everything was told, so what is told now is of this commit. */
+static inline void check_last_commit(struct subscriber *s, enum kind kind)
+{
+    struct interest *i = &s->interests[kind];
+    size_t told = i->told.n;
+    commit_for_certain(s, kind);
+    wait_for_all(s);
+    if (s->coalesces && !i->all) {
+        while (i->told.n == told && !is_late(s))
+            if (!s->is_open)
+                come(s);
+            else
+                hear(s, 1000);
+    if (i->told.n == told)
+        blame(s, "the last commit of %s is not told", i->uri);
 }
 
 /* What is unsubscribed is not told, though it changes before something that is. */
@@ -466,6 +487,7 @@ static inline void live_once(int number)
     if (chance(&s, 2))
         return_after_pause(&s);
     wait_for_all(&s);
+    check_last_commit(&s, chance(&s, 2) ? ROW : RESOURCE);
     check_account(&s);
     if (chance(&s, 4) == 0)
         check_unsubscribed(&s);
