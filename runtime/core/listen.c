@@ -292,6 +292,8 @@ static void submit_claim(struct reader *r)
     e->ops[0] = (struct store_op){.kind = STORE_CLAIM_STREAM,
                                   .if_version = STORE_ANY,
                                   .stream = &e->stream,
+                                  .is_alive = streams_is_alive,
+                                  .check_ctx = r->streams,
                                   .ret_stream = &e->before};
     errand_submit(e, 1, claimed);
 }

@@ -386,7 +386,8 @@ enum store_op_kind {
     /* `stream` has session, id, reader and token, which are put into the record; of one that
      * listens the reader becomes the writer too, with reserved_n raised by STREAM_NUMBERS.
      * *ret_stream is the record as it was before (session and request: STR_NONE). ERR_ABSENT.
-     * if_version: STORE_ANY, or the token that the record must have, else ERR_CONFLICT. A reader
+     * if_version: STORE_ANY, or the token that the record must have, else ERR_CONFLICT; the same
+     * with is_alive, if that has a higher token and a living reader. A reader
      * with epoch 0: nobody reads any more (and nobody writes, of one that listens). */
     STORE_CLAIM_STREAM,
     /* Appends `message` as frame `n` of `stream` (session, id, writer; ended: it is the last;

@@ -101,7 +101,6 @@ struct reader {
     uint64_t anew_n;            /* notifications up to this frame are not sent: they come anew */
     uint64_t used_n, kept_n;    /* when it claimed: numbers reserved, the first frame still there */
     uint64_t token, push_token; /* its claims; push_token 0: never claimed */
-    int64_t opened_us;          /* monotonic */
     uint32_t n_claims;          /* to the pushes */
     uint64_t told[STORE_LISTS]; /* of its lists: list_changed.c; 0: nothing yet */
     uint64_t lists_version;     /* of the lists that it was compared with */
@@ -300,6 +299,11 @@ bool stream_name_set(struct stream_name *ret, struct str session, uint64_t id);
 struct str stream_session(const struct stream_name *name);
 bool stream_name_eq(const struct stream_name *a, const struct stream_name *b);
 uint64_t stream_random(void); /* never 0 */
+/* In the same microsecond they differ by these. */
+#define STREAM_TOKEN_BITS 16
+#define STREAM_TOKEN_MASK ((UINT64_C(1) << STREAM_TOKEN_BITS) - 1)
+/* Of a reader: who opened later has a higher one, whichever worker it is at. */
+uint64_t stream_token(void);
 void hex64_write(uint64_t v, char ret[HEX64_BYTES]);
 int hex64_read(struct str text, uint64_t *ret);
 struct store_worker store_worker_of(struct worker_id id);

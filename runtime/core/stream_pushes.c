@@ -87,7 +87,8 @@ static void claimed(struct errand *e, int err)
 /* Later streams have higher ones; and each claim of a stream has its own. */
 static uint64_t next_push_token(struct reader *r)
 {
-    return (uint64_t)r->opened_us << 16 | ((r->token + r->n_claims++) & 0xffff);
+    uint64_t differs = (r->token + ++r->n_claims) & STREAM_TOKEN_MASK;
+    return (r->token & ~STREAM_TOKEN_MASK) | differs;
 }
 
 void reader_fill_claim(struct errand *e, struct store_op *op)

@@ -133,8 +133,7 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
         return NULL;
     }
     r->sink = sink;
-    r->token = stream_random();
-    r->opened_us = clock_mono_us();
+    r->token = stream_token();
     r->has_room = true;
     r->next = streams->readers;
     r->at = &streams->readers;

@@ -248,13 +248,19 @@ static int check_token(struct store_op *op, uint64_t token)
 }
 
 /* A reader that leaves a stream to which it listened leaves nobody to write it. */
+/* The client has come again meanwhile, by another connection. */
+static bool is_late(const struct store_op *op, const struct store_stream *now)
+{
+    return op->is_alive && now->token > op->stream->token && is_alive(op, now->reader);
+}
+
 int stream_claim(struct batch *b, struct store_op *op)
 {
     struct sys_key key;
     struct stream_record r;
     int err = stream_find(b, op->stream, &key, &r);
     if (!err)
-        err = check_token(op, r.stream.token);
+        err = is_late(op, &r.stream) ? ERR_CONFLICT : check_token(op, r.stream.token);
     if (err)
         return err;
     stream_tell(op, &r);

@@ -134,7 +134,9 @@ static inline bool hear(struct subscriber *s, int64_t ms)
 static inline void come(struct subscriber *s)
 {
     const char *last_id = s->by_ids && s->last_id[0] ? s->last_id : NULL;
-    for (; !s->is_open && !is_late(s); pause_ms(5)) {
+    if (s->is_open)
+        return;
+    for (; !is_late(s); pause_ms(5)) {
         s->is_open = sse_get(&s->stream, server.port, s->session, last_id) &&
                      s->stream.status == 200 && s->stream.is_stream;
         if (s->is_open)
@@ -417,12 +419,10 @@ static inline void check_last_commit(struct subscriber *s, enum kind kind)
     size_t told = i->told.n;
     commit_for_certain(s, kind);
     wait_for_all(s);
-    if (s->coalesces && !i->all) {
-        while (i->told.n == told && !is_late(s))
-            if (!s->is_open)
-                come(s);
-            else
-                hear(s, 1000);
+    while (i->told.n == told && !is_late(s)) {
+        come(s);
+        hear(s, 1000);
+    }
     if (i->told.n == told)
         blame(s, "the last commit of %s is not told", i->uri);
 }

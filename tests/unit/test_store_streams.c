@@ -234,6 +234,34 @@ static void a_claim_may_ask_for_a_token(void **state)
     assert_true(got.token == 1 && got.reader.slot == you.slot);
 }
 
+static bool is_you(void *ctx, struct store_worker who)
+{
+    (void)ctx;
+    return who.epoch == you.epoch;
+}
+
+static int claim_in_time(struct store *store, struct store_worker reader, uint64_t token)
+{
+    struct store_stream s = {.session = SESSION, .id = 5, .reader = reader, .token = token};
+    struct store_op op = {
+        .kind = STORE_CLAIM_STREAM, .if_version = STORE_ANY, .stream = &s, .is_alive = is_you};
+    return write_op(store, &op);
+}
+
+static void a_claim_of_a_stream_that_comes_too_late_is_refused(void **state)
+{
+    struct store *store = ((struct fixture *)*state)->store;
+    struct store_stream got;
+    set_up_sessions(*state);
+    open_stream(store, SESSION, 5);
+    assert_int_equal(claim_in_time(store, you, 7), 0); /* 99 of a worker that is gone */
+    assert_int_equal(claim_in_time(store, me, 6), ERR_CONFLICT);
+    assert_int_equal(get_stream(store, SESSION, 5, &got), 0);
+    assert_true(got.token == 7 && got.reader.slot == you.slot);
+    assert_int_equal(claim_in_time(store, me, 8), 0);
+    assert_int_equal(claim_in_time(store, you, 7), 0);
+}
+
 static struct store_stream listening(uint64_t id)
 {
     struct store_stream s = stream_of(SESSION, id);
@@ -503,6 +531,7 @@ static void a_scan_of_streams_keeps_to_the_session(void **state)
     X(frames_of_a_list_are_appended_together_or_not_at_all)               \
     X(a_claim_of_a_POST_stream_leaves_its_writer)                         \
     X(a_claim_may_ask_for_a_token)                                        \
+    X(a_claim_of_a_stream_that_comes_too_late_is_refused)                 \
     X(a_claim_of_a_GET_stream_takes_the_writing_and_new_numbers)          \
     X(no_more_than_STREAMS_LISTENING_MAX_listen)                          \
     X(a_stream_that_is_refused_does_not_fail_its_group)                   \
