@@ -487,7 +487,8 @@ static inline void live_once(int number)
     if (chance(&s, 2))
         return_after_pause(&s);
     wait_for_all(&s);
-    check_last_commit(&s, chance(&s, 2) ? ROW : RESOURCE);
+    /* a change of a resource that is not in the log yet goes with its worker */
+    check_last_commit(&s, has_kills || chance(&s, 2) ? ROW : RESOURCE);
     check_account(&s);
     if (chance(&s, 4) == 0)
         check_unsubscribed(&s);
