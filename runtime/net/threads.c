@@ -93,10 +93,18 @@ static bool wait_for_work(struct threads *t)
     return t->n_waiting;
 }
 
+/* The loop comes first. Whoever gives way more than that already stays so, also as root. */
+static void give_way(void)
+{
+    id_t self = (id_t)gettid();
+    if (getpriority(PRIO_PROCESS, self) < HANDLER_NICE)
+        setpriority(PRIO_PROCESS, self, HANDLER_NICE);
+}
+
 static void *thread_main(void *arg)
 {
     struct threads *t = arg;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), HANDLER_NICE); /* the loop comes first */
+    give_way();
     pthread_mutex_lock(&t->mutex);
     while (wait_for_work(t)) {
         struct loop_work *work = list_take_one(&t->waiting);
