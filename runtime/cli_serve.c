@@ -235,6 +235,7 @@ static void worker_leaving(void *ctx)
     write_waiting(ctx);
 }
 
+/* The components stay: threads of theirs may call what tenon.h offers up to the end. */
 static void worker_stop(void *ctx, struct core *core)
 {
     struct server *server = ctx;
@@ -242,7 +243,6 @@ static void worker_stop(void *ctx, struct core *core)
         component_watch_free(server->watch);
     settle(server);
     core_free(core);
-    components_free(server->core_config.components);
     close_store(server);
 }
 

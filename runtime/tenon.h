@@ -386,7 +386,8 @@ const char *tenon_elicited_text(struct tenon_call *call, const char *result, con
 /* Tells the server that a registered resource, or one that a template gives, reads differently now:
  * the change is entered into the change log, from which subscribers are told (Resources,
  * Subscriptions). Returns at once. TENON_ERR_ARGUMENT: no URI; TENON_ERR_CANCELLED: the
- * server is starting or stopping; TENON_ERR_NO_MEMORY. Allowed in any callback. */
+ * server is starting or stopping; TENON_ERR_BUSY: 10,000 changes are not in the log yet;
+ * TENON_ERR_NO_MEMORY. Allowed in any callback. */
 int tenon_resource_changed(struct tenon *tenon, const char *uri);
 
 /* As the questions in a call, but to a session, on the stream that its client listens to; without

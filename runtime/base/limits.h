@@ -141,16 +141,17 @@
 #define LIVE_LOGS          100  /* log messages of a call that wait to be sent */
 #define LIVE_LOG_BYTES     (256u << 10)
 
-#define HANDLER_THREADS_MAX         320 /* 256 callbacks of components, and what must go on beside */
-#define HANDLER_QUEUE_MAX           1000
-#define COMPONENT_CALLS_MAX         256  /* on handler threads at once */
-#define COMPONENT_CALLS_WAITING_MAX 1000 /* for that */
-#define COMPONENT_TOOL_NAME_BYTES   128
-#define PROMPT_ARGUMENTS_MAX        100
-#define COMPLETIONS_MAX             100 /* values of one answer (MCP, Completion Results) */
-#define COMPLETION_TABLES_HERE      256 /* more are looked through on a handler thread */
-#define HANDLER_NICE                10  /* of a handler thread: the loop goes before it */
-#define WORKERS_MAX                 64
+#define HANDLER_THREADS_MAX          320 /* 256 callbacks of components, and what must go on beside */
+#define HANDLER_QUEUE_MAX            1000
+#define COMPONENT_CALLS_MAX          256   /* on handler threads at once */
+#define COMPONENT_CALLS_WAITING_MAX  1000  /* for that */
+#define RESOURCE_CHANGES_WAITING_MAX 10000 /* told by components, not yet in the log */
+#define COMPONENT_TOOL_NAME_BYTES    128
+#define PROMPT_ARGUMENTS_MAX         100
+#define COMPLETIONS_MAX              100 /* values of one answer (MCP, Completion Results) */
+#define COMPLETION_TABLES_HERE       256 /* more are looked through on a handler thread */
+#define HANDLER_NICE                 10  /* of a handler thread: the loop goes before it */
+#define WORKERS_MAX                  64
 
 /* Commands of manifests: manifest/exec.h */
 #define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */

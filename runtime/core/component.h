@@ -93,9 +93,11 @@ struct tenon {
     struct arena arena;    /* of the fault */
     struct str fault;      /* the first one */
     struct component_calls calls;
-    pthread_mutex_t mutex; /* of what follows */
+    struct resource_change *late_changes; /* loop only; core/component_session.c */
+    pthread_mutex_t mutex;                /* of what follows */
     pthread_cond_t answered;
     struct core *core;                  /* NULL: not there yet, or stopped */
+    uint32_t n_changes;                 /* of resources, not yet in the log */
     struct session_question *questions; /* core/component_session.c */
 };
 
@@ -111,6 +113,8 @@ int components_check_tables(struct tenon *tenon, struct store *store);
 /* The core that works for them, once it is there; NULL: it stops, who waits for it is told.
  * `tenon` may be NULL. */
 void components_attach(struct tenon *tenon, struct core *core);
+/* Loop: what the store was too busy for. NULL is fine. */
+void components_tick(struct tenon *tenon);
 
 /* New offers in place of those of now: `make` registers all that there shall be, by components_keep
  * and components_fill, in the order that holds from then on. 0: they are in use, and sessions are

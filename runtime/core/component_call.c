@@ -36,7 +36,6 @@ static void finish(struct tenon_call *t)
 {
     struct arena arena = t->arena;
     live_flush(t->call->live);
-    log_messages_end(t->call);
     live_free(t->call->live);
     t->call->live = NULL;
     answer(t);

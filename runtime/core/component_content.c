@@ -322,13 +322,14 @@ int tenon_link(struct tenon_call *call, const char *uri, const char *name, const
 
 struct str component_padded(struct arena *arena, const char *text)
 {
-    size_t n = strlen(text);
+    size_t n = text ? strlen(text) : 0; /* no JSON either way */
     if (n > UINT32_MAX / 2)
         return STR_NONE;
     char *copy = arena_alloc(arena, n + JSON_PADDING_BYTES);
     if (!copy)
         return STR_NONE;
-    memcpy(copy, text, n);
+    if (n)
+        memcpy(copy, text, n);
     memset(copy + n, 0, JSON_PADDING_BYTES);
     return (struct str){copy, (uint32_t)n};
 }

@@ -92,6 +92,7 @@ void core_tick(struct core *core)
     streams_tick(core->streams);
     follows_tick(core->follows);
     live_tick(core);
+    components_tick(core->config.components);
     if (now_ms < core->look_at_ms)
         return;
     core->look_at_ms = now_ms + BUS_LOOK_MS;

@@ -447,19 +447,60 @@ static int take_change(void *ctx, const struct store_change *change)
     return 0;
 }
 
-static void a_changed_resource_is_in_the_log(void **state)
+static struct store_change last_change(void)
 {
     struct store_change last = {0};
     struct store_view *view;
+    assert_int_equal(store_view_open(bench.store, STORE_DATA, &view), 0);
+    store_scan_changes(view, 0, take_change, &last);
+    store_view_close(view);
+    return last;
+}
+
+static void a_changed_resource_is_in_the_log(void **state)
+{
     (void)state;
     assert_int_equal(tenon_resource_changed(tenon, "no uri"), TENON_ERR_ARGUMENT);
     assert_int_equal(tenon_resource_changed(tenon, "test://static"), 0);
     assert_true(loop_turn(&bench.loop, 10)); /* to the store */
     assert_true(loop_turn(&bench.loop, 10)); /* and back */
-    assert_int_equal(store_view_open(bench.store, STORE_DATA, &view), 0);
-    store_scan_changes(view, 0, take_change, &last);
-    store_view_close(view);
-    assert_int_equal(last.kind, STORE_RESOURCE_CHANGED);
+    assert_int_equal(last_change().kind, STORE_RESOURCE_CHANGED);
+}
+
+static uint32_t count_waiting(void)
+{
+    pthread_mutex_lock(&tenon->mutex);
+    uint32_t n = tenon->n_changes;
+    pthread_mutex_unlock(&tenon->mutex);
+    return n;
+}
+
+/* However fast they come. What the store refuses in between, because others filled its queue, is
+ * written later. */
+static void beyond_RESOURCE_CHANGES_WAITING_MAX_it_is_busy(void **state)
+{
+    uint64_t before = last_change().seq;
+    (void)state;
+    for (int i = 0; i < RESOURCE_CHANGES_WAITING_MAX; i++)
+        assert_int_equal(tenon_resource_changed(tenon, "test://static"), 0);
+    assert_int_equal(tenon_resource_changed(tenon, "test://static"), TENON_ERR_BUSY);
+    while (count_waiting()) {
+        loop_turn(&bench.loop, 10);
+        core_tick(bench.core);
+    }
+    assert_int_equal(last_change().seq, before + RESOURCE_CHANGES_WAITING_MAX);
+    assert_int_equal(tenon_resource_changed(tenon, "test://static"), 0);
+    while (count_waiting())
+        loop_turn(&bench.loop, 10);
+}
+
+/* Instead of a crash of the server. */
+static void what_is_NULL_is_refused(void **state)
+{
+    char *result = NULL;
+    (void)state;
+    assert_int_equal(tenon_session_sample(tenon, "x", NULL, 0, &result), TENON_ERR_ARGUMENT);
+    assert_int_equal(tenon_session_sample(tenon, NULL, "{}", 0, &result), TENON_ERR_ARGUMENT);
 }
 
 static void *ask_session(void *ctx)
@@ -863,6 +904,8 @@ int main(void)
         TEST(a_template_gives_its_variables),
         TEST(RS_05_a_resource_that_fails_has_its_code),
         TEST(a_changed_resource_is_in_the_log),
+        TEST(beyond_RESOURCE_CHANGES_WAITING_MAX_it_is_busy),
+        TEST(what_is_NULL_is_refused),
         TEST(a_session_is_asked_from_any_thread),
         TEST(a_question_ends_when_the_server_stops),
         TEST(a_tool_that_cannot_be_used_is_refused_with_its_reason),
