@@ -3,7 +3,9 @@
  */
 #include "core_stream_rig.h"
 
+#include "base/err.h"
 #include "core/component.h"
+#include "core/pending.h"
 
 static struct rig rig;
 static struct tenon *tenon;
@@ -460,11 +462,59 @@ static void T_12_on_stdio_nothing_for_operations(void **state)
     core_push_to(rig.cores[0], NULL);
 }
 
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+static unsigned n_answered;
+
+static void count_answer(void *ctx, const struct pending_answer *answer)
+{
+    (void)ctx, (void)answer;
+    n_answered++;
+}
+
+static void connect_with_roots(struct bench *b)
+{
+    b->session[0] = b->version[0] = '\0';
+    ask(b, 200,
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+        "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}},"
+        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}",
+        "{\"id\":0,\"result\":{\"protocolVersion\":\"*\"}}");
+    strcpy(b->session, b->new_session);
+    strcpy(b->version, "2025-06-18");
+    ask(b, 202, INITIALIZED, "");
+}
+
+static int ask_roots(unsigned worker)
+{
+    const struct pending_ask roots = {MCP_ROOTS_LIST, STR_NONE, 0, count_answer, NULL};
+    return pending_ask_session(rig.cores[worker], str_of(rig.bench.session), &roots);
+}
+
+/* Whichever workers ask; those that are answered or over make room on all. */
+static void PENDING_MAX_holds_for_all_workers_together(void **state)
+{
+    (void)state;
+    connect_with_roots(&rig.bench);
+    for (int i = 0; i < PENDING_MAX; i++)
+        assert_int_equal(ask_roots(i % 3 == 0), 0);
+    assert_int_equal(ask_roots(0), ERR_BUSY);
+    assert_int_equal(ask_roots(1), ERR_BUSY);
+    rig_settle(&rig);
+    assert_int_equal(n_answered, 0);
+    rig_tick(&rig, ASK_TIMEOUT_MS + 1);
+    pending_tick(rig.cores[1]);
+    assert_int_equal(n_answered, PENDING_MAX);
+    assert_int_equal(ask_roots(0), 0);
+    assert_int_equal(ask_roots(1), 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(PENDING_MAX_holds_for_all_workers_together),
         T(T_21_get_without_sse_is_refused),
         T(T_20_get_needs_a_session),
         T(T_20_get_opens_a_stream_that_stays_open),
