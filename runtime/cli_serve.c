@@ -28,6 +28,7 @@
 struct board {
     _Atomic uint32_t asked;  /* rises with each SIGHUP: they are to be tried again */
     _Atomic uint32_t passed; /* rises with each trial that went well: workers read them again */
+    _Atomic bool is_kept;    /* there was a keeper before: what changed without one is not seen */
 };
 
 struct server {
@@ -253,7 +254,11 @@ static int keeper_start(void *ctx)
     struct server *server = ctx;
     int err = open_store(server);
     server->seen = atomic_load(&server->board->asked);
-    return err < 0 ? err : watch_components(server);
+    if (err == 0)
+        err = watch_components(server);
+    if (err == 0 && atomic_exchange(&server->board->is_kept, true))
+        component_watch_force(server->watch);
+    return err;
 }
 
 static void look_at_components(struct server *server)

@@ -15,10 +15,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* A folder: as it was when it was last read, and when it was last right. */
+/* A folder: as it was when it was last read, and as it is offered. */
 struct folder {
     struct str path;
-    struct manifest *seen, *right; /* the same one, if it is right; NULL: it never was */
+    struct manifest *seen, *offered; /* may be the same one; NULL: none could be read */
+    bool reads_well;                 /* the one that was seen */
 };
 
 struct component_watch {
@@ -50,22 +51,28 @@ static void read_folder(struct folder *folder)
     int err = manifest_load(folder->path, &m);
     if (err < 0 && err != ERR_PARAMS)
         return;
-    if (folder->seen != folder->right)
+    if (folder->seen != folder->offered)
         manifest_free(folder->seen);
     folder->seen = m;
-    if (err < 0 || !reads_well(m))
-        return;
-    manifest_free(folder->right);
-    folder->right = m;
+    folder->reads_well = err == 0 && reads_well(m);
+}
+
+static void read_all(struct component_watch *watch)
+{
+    for (uint32_t i = 0; i < watch->n_folders; i++)
+        read_folder(&watch->folders[i]);
+}
+
+static const struct manifest_source *sources_of(const struct folder *folder)
+{
+    return folder->offered ? folder->offered->sources : NULL;
 }
 
 static uint32_t count_sources(const struct component_watch *watch)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < watch->n_folders; i++)
-        for (const struct manifest_source *s =
-                 watch->folders[i].right ? watch->folders[i].right->sources : NULL;
-             s; s = s->next)
+        for (const struct manifest_source *s = sources_of(&watch->folders[i]); s; s = s->next)
             n++;
     return n;
 }
@@ -75,21 +82,24 @@ static void watch_files(struct component_watch *watch)
     uint32_t n = 0;
     const struct file_source **v = calloc((size_t)count_sources(watch) + 1, sizeof(*v));
     for (uint32_t i = 0; v && i < watch->n_folders; i++)
-        for (const struct manifest_source *s =
-                 watch->folders[i].right ? watch->folders[i].right->sources : NULL;
-             s; s = s->next)
+        for (const struct manifest_source *s = sources_of(&watch->folders[i]); s; s = s->next)
             v[n++] = s->source;
     if (!v || file_watch_set(watch->files, v, n) < 0)
         log_error("files of components are not watched: %s", err_text(ERR_NO_MEMORY));
     free(v);
 }
 
-/* Nothing that was right before is watched while it is being replaced. */
-static void read_all(struct component_watch *watch)
+/* What was seen is what workers offer from now on. Nothing is watched while it is replaced. */
+static void adopt_all(struct component_watch *watch)
 {
     file_watch_set(watch->files, NULL, 0);
-    for (uint32_t i = 0; i < watch->n_folders; i++)
-        read_folder(&watch->folders[i]);
+    for (uint32_t i = 0; i < watch->n_folders; i++) {
+        struct folder *folder = &watch->folders[i];
+        if (!folder->reads_well || folder->seen == folder->offered)
+            continue;
+        manifest_free(folder->offered);
+        folder->offered = folder->seen;
+    }
     watch_files(watch);
 }
 
@@ -192,6 +202,7 @@ int component_watch_new(const struct component_watch_config *config, struct comp
         return err;
     }
     read_all(watch);
+    adopt_all(watch);
     *ret = watch;
     return 0;
 }
@@ -205,9 +216,9 @@ void component_watch_free(struct component_watch *watch)
     end_trial(watch, 0);
     file_watch_free(watch->files);
     for (uint32_t i = 0; i < watch->n_folders; i++) {
-        if (watch->folders[i].seen != watch->folders[i].right)
+        if (watch->folders[i].seen != watch->folders[i].offered)
             manifest_free(watch->folders[i].seen);
-        manifest_free(watch->folders[i].right);
+        manifest_free(watch->folders[i].offered);
     }
     arena_done(&watch->arena);
     free(watch);
@@ -224,6 +235,8 @@ bool component_watch_look(struct component_watch *watch)
     if (!watch)
         return false;
     bool is_tried = end_trial(watch, WNOHANG);
+    if (is_tried)
+        adopt_all(watch);
     if (!watch->pid && (watch->forced || is_changed(watch))) {
         watch->forced = false;
         read_all(watch); /* before the trial, so that what comes later is a change again */

@@ -70,6 +70,10 @@ soon "and that the old offers stay" logged "what was offered stays"
 has "$(ask resources/read '{"uri":"note://a"}')" '"text":"two"' "what was offered stays"
 has "$(ask prompts/get '{"name":"p"}')" 'another one' "all of it"
 is "$(grep -c 'prompts/0/name: expected string' "$tmp/serve.log")" 1 "the fault is logged once"
+read -ra children <"/proc/$server/task/$server/children"
+kill -9 "${children[@]}"
+soon "processes that start meanwhile leave out what is wrong" logged "what is wrong is left out until it is mended"
+soon "and offer the rest" shown tools/list '{}' '"check_isbn"'
 note three
 soon "it is mended" shown resources/read '{"uri":"note://a"}' '"text":"three"'
 is "$(ask prompts/list '{}' | jq -c '[.prompts[].name]')" '["recommend"]' "what is gone is gone"
@@ -78,6 +82,29 @@ soon "the time of the file alone is a change" logged "is offered"
 kill -HUP "$server"
 soon "SIGHUP reads the settings again" logged "SIGHUP: "
 has "$(ask resources/read '{"uri":"note://a"}')" '"text":"three"' "and nothing is lost"
+
+# ---- files that clients subscribe to
+mkdir -p texts
+echo one >texts/a.md
+echo '{"resources": [{"uri": "text://a", "name": "a", "file": "a.md", "subscribable": true}],
+ "resourceTemplates": [{"uriTemplate": "text://all/{name}", "name": "t", "file": {"path": "{{name}}.md"}, "subscribable": true}]}' >texts/component.json
+ok "the server ends well" stop
+ok "serve with files" serve d --workers 2 --component "$books" --component notes --component texts
+session
+has "$(ask resources/read '{"uri":"text://a"}')" '"text":"one\n"' "a file is read"
+is "$(ask resources/subscribe '{"uri":"text://a"}')" '{}' "and subscribed to"
+is "$(ask resources/subscribe '{"uri":"text://all/a"}')" '{}' "so is one of a template"
+has "$(ask resources/subscribe '{"uri":"note://a"}')" '"code":-32602' "but not a text"
+curl -sSN -m 120 -H "$session" -H 'Accept: text/event-stream' "$url" >events &
+reap $!
+soon "a stream is open" test -s events
+echo two >texts/a.md
+told() { grep -qF "$1" events; }
+soon "its change is told" told '"uri":"text://a"'
+soon "under each of its URIs" told '"uri":"text://all/a"'
+has "$(ask resources/read '{"uri":"text://a"}')" '"text":"two\n"' "it reads as it is now"
+note five "$prompt"
+soon "a list that has changed is told" told 'notifications/prompts/list_changed'
 
 # ---- tables
 mkdir -p shop
@@ -113,7 +140,7 @@ initialize='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVer
 read_a='{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"note://a"}}'
 out=$(printf '%s\n' "$initialize" '{"jsonrpc":"2.0","method":"notifications/initialized"}' "$read_a" |
     timeout 60 "$TENON" stdio --data e --component notes 2>stdio.log)
-has "$out" '"text":"three"' "stdio takes a folder"
+has "$out" '"text":"five"' "stdio takes a folder"
 mkfifo in out
 timeout 120 "$TENON" stdio --data e --component notes <in >out 2>stdio.log &
 reap $!
