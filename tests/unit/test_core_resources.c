@@ -68,7 +68,8 @@ static void RS_03_rows_tables_and_descriptions_are_read(void **state)
         strstr(bench.body.p,
                "\\\"capabilities\\\":{\\\"completions\\\":{},\\\"logging\\\":{},\\\"prompts\\\":{"
                "\\\"listChanged\\\":true},\\\"resources\\\":{"
-               "\\\"listChanged\\\":true},\\\"tools\\\":{\\\"listChanged\\\":true}}"));
+               "\\\"listChanged\\\":true,\\\"subscribe\\\":true},\\\"tools\\\":{"
+               "\\\"listChanged\\\":true}}"));
     read_uri(*state, "tenon://schema/shop/book", "{\"contents\":[{\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p,
