@@ -163,7 +163,7 @@
 #define EXEC_STDERR_LINES     100        /* of a call that are logged */
 #define EXEC_TIMEOUT_MS       30000
 #define EXEC_TIMEOUT_MAX_MS   (60 * 60 * 1000)
-#define EXEC_STOP_MS          1000 /* from SIGTERM to SIGKILL; within STOP_HURRY_MS and the grace */
+#define EXEC_STOP_MS          700 /* from SIGTERM to SIGKILL; within STOP_HURRY_MS, STOP_STUCK_MS */
 
 /* Files of manifests: manifest/files.h */
 #define FILE_BYTES         (1u << 20) /* of one that is read */
