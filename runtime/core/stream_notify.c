@@ -73,20 +73,28 @@ void notes_stored(struct commit *c, struct stream *s)
     follow_stored(r, 0);
 }
 
+/* Those of a stream under one claim. */
+struct note_of {
+    const struct stream *stream;
+    uint64_t token;
+};
+
 /* What waits says that those of the commit were told. */
 static bool is_behind_failed(const struct commit *c, const struct frame *f)
 {
     return f->stream->is_touched && has_note_of(c, f->stream, f->token);
 }
 
-/* Takes notifications out of `frames`: those of this claim; 0: those behind what failed. */
-static void drop_notes(struct commit *c, struct frames *frames, uint64_t token)
+/* Takes notifications out of `frames`: those that `bad` is one of; NULL: those behind what failed.
+ */
+static void drop_notes(struct commit *c, struct frames *frames, const struct note_of *bad)
 {
     struct frames rest;
     struct frame *f;
     frames_init(&rest);
     while ((f = frames_take(frames))) {
-        bool is_bad = token ? f->token == token : f->token && is_behind_failed(c, f);
+        bool is_bad = bad ? f->token == bad->token && f->stream == bad->stream
+                          : f->token && is_behind_failed(c, f);
         if (!is_bad) {
             frames_add(&rest, f);
             continue;
@@ -111,12 +119,11 @@ static bool is_claim_lost(struct reader *r)
 
 void notes_refused(struct commit *c, struct frame *bad, int err)
 {
-    struct stream *s = bad->stream;
-    uint64_t token = bad->token;
-    drop_notes(c, &c->frames, token);
-    drop_notes(c, &c->streams->waiting, token);
-    struct reader *r = s->reader;
-    if (!r || !r->holds_pushes || r->push_token != token)
+    const struct note_of those = {bad->stream, bad->token};
+    drop_notes(c, &c->frames, &those);
+    drop_notes(c, &c->streams->waiting, &those);
+    struct reader *r = those.stream->reader;
+    if (!r || !r->holds_pushes || r->push_token != those.token)
         return;
     if (is_claim_lost(r))
         reader_stop_pushes(r);
@@ -127,7 +134,7 @@ void notes_refused(struct commit *c, struct frame *bad, int err)
 void notes_failed(struct commit *c, int err)
 {
     struct reader *r;
-    drop_notes(c, &c->streams->waiting, 0);
+    drop_notes(c, &c->streams->waiting, NULL);
     for (struct stream *s = c->touched; s; s = s->touched)
         if ((r = reader_of_note(c, s)))
             follow_stored(r, err);
