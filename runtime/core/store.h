@@ -325,7 +325,8 @@ struct store_follow {
     uint64_t sent_seq;   /* and up to this one, at most `seq`, on a connection that took it */
     uint64_t generation; /* rises with each subscription that comes, changes or goes */
     uint32_t n;          /* subscriptions; set by the store */
-    /* DATA is another one since then, so the two say nothing; set by the store. Until SET_FOLLOW. */
+    /* DATA is another one since then, so the two say nothing; set by the store. Until SET_FOLLOW.
+     */
     bool is_foreign;
 };
 /* 0 or ERR_ABSENT: it never had a subscription. */
@@ -398,10 +399,11 @@ enum store_op_kind {
      * without a last message: message STR_NONE, n 0. */
     STORE_PUT_FRAME,
     /* Makes `subscription`, or changes all and coalesce_ms of the one with its session and URI.
-     * start_seq is raised to the session's follow.seq (unless that is foreign); of the session's first one, seq and sent_seq
-     * begin there. *ret_claim: who takes the session's pushes, to be told. ERR_ABSENT: no such
-     * session. ERR_LIMIT: there are SUBSCRIPTIONS_SESSION_MAX, or max_subscriptions if that is not
-     * 0, or their URIs would come to more than SUBSCRIPTIONS_BYTES. */
+     * start_seq is raised to the session's follow.seq (unless that is foreign); of the session's
+     * first one, seq and sent_seq begin there. *ret_claim: who takes the session's pushes, to be
+     * told. ERR_ABSENT: no such session. ERR_LIMIT: there are SUBSCRIPTIONS_SESSION_MAX, or
+     * max_subscriptions if that is not 0, or their URIs would come to more than
+     * SUBSCRIPTIONS_BYTES. */
     STORE_PUT_SUBSCRIPTION,
     STORE_DELETE_SUBSCRIPTION, /* by session and uri; if it is there. *ret_claim likewise */
     /* seq and sent_seq of claim->session become those of `follow` (sent_seq at most seq).
