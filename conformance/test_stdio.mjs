@@ -154,6 +154,7 @@ await test('GEN-01 stdio: every message validates, every method was seen', () =>
     if (from === 'server') session.said(message, pipe);
     else if ('method' in message && 'id' in message) session.asked(message, pipe);
   }
+  session.finish();
   console.log(`# ${session.judged} messages judged`);
   assert.deepEqual(methodsExpected.filter((method) => !session.methods.has(method)), [], 'got no result');
   assert.deepEqual(sentExpected.filter((method) => !session.sent.has(method)), [], 'was never sent');
