@@ -128,6 +128,14 @@ out=$("$TENON" component apply --data d --component shop 2>&1)
 is "$?" 1 "rows that do not fit: status"
 has "$out" 'shop/component.json:1: /tables/0: ' "rows that do not fit: the place"
 has "$("$TENON" table describe --data d shop.t)" '"b"' "nothing was changed"
+table '"indexes": [{"name": "by_a", "on": ["-a"]}],' '"a": {"type": "string"}, "b": {"type": "integer"}'
+out=$("$TENON" component apply --data d --component shop 2>&1)
+has "$out" "shop/component.json:1: /tables/0: the index by_a is there as " "an index that is another one there"
+table '"indexes": [{"on": ["none"]}],' '"a": {"type": "string"}'
+out=$("$TENON" component check shop 2>&1)
+has "$out" "shop/component.json:1: /tables/0/indexes/0/on/0: expected an attribute of the schema" "check judges tables, too"
+out=$("$TENON" component check shop/component.json 2>&1)
+has "$out" "Not a directory" "a file is no folder"
 table '"mcp": false,' '"a": {"type": "string"}'
 ok "apply hides it" "$TENON" component apply --data d --component shop
 ok "no client sees it any more" until_true 30 eval '! shown tools/list {} get_t'
