@@ -51,6 +51,33 @@ CODEGEN_OBJS := $(call objects,codegen)
 .PHONY: all
 all: build/tenon build/tenon-gen $(B)/libtenon.a ## build the server, the generator and libtenon.a
 
+# components that are part of the program: make LINKED="mine.c other.c" (runtime/linked.h)
+LINKED ?=
+linked_name = $(subst -,_,$(basename $(notdir $(1))))
+LINKED_OBJS := $(foreach source,$(LINKED),$(B)/linked/$(call linked_name,$(source)).o)
+define link_component
+$(B)/linked/$(call linked_name,$(1)).o: $(1) runtime/tenon.h
+	@mkdir -p $$(@D)
+	$$(CC) -std=c11 $$(CFLAGS) $$(VFLAGS_$$(VARIANT)) $$(WARN) $$(WERROR) -D_GNU_SOURCE -Iruntime \
+		-Dtenon_component=tenon_component_$(call linked_name,$(1)) \
+		-Dtenon_component_abi=tenon_component_abi_$(call linked_name,$(1)) -c -o $$@ $$<
+endef
+$(foreach source,$(LINKED),$(eval $(call link_component,$(source))))
+# a list that did not change keeps its time, and so does the program
+$(B)/linked.c: ALWAYS
+	@mkdir -p $(@D)
+	@{ echo '#include "linked.h"'; \
+		for name in $(foreach source,$(LINKED),$(call linked_name,$(source))); do \
+			echo "int tenon_component_$$name(struct tenon *tenon);"; done; \
+		echo 'const struct linked_component linked_components[] = {'; \
+		for name in $(foreach source,$(LINKED),$(call linked_name,$(source))); do \
+			echo "    {\"linked:$$name\", tenon_component_$$name},"; done; \
+		echo '    {0, 0}};'; } >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+.PHONY: ALWAYS
+ALWAYS:
+MAIN_OBJS += $(B)/linked.o $(LINKED_OBJS)
+
 build/tenon: $(B)/tenon
 	@ln -sf $(VARIANT)/tenon $@
 build/tenon-gen: $(B)/tenon-gen

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "cli_data.h"
 #include "components.h"
+#include "linked.h"
 #include "manifest/manifest.h"
 
 #include <stdio.h>
@@ -67,15 +68,25 @@ static int run_check(const struct cli_args *args)
 
 /* ---- apply ---------------------------------------------------------------------------------- */
 
+static uint32_t count_linked(void)
+{
+    uint32_t n = 0;
+    while (linked_components[n].name)
+        n++;
+    return n;
+}
+
 int cli_gather_components(const struct cli_args *args, struct arena *arena,
                           struct config_list *list)
 {
-    struct str *v = arena_array(arena, (size_t)list->n + args->n_given, sizeof *v);
-    uint32_t n = list->n;
+    uint32_t n_linked = count_linked(), n = n_linked + list->n;
+    struct str *v = arena_array(arena, (size_t)n + args->n_given, sizeof *v);
     if (!v)
         return cli_failed("%s", err_text(ERR_NO_MEMORY));
-    if (n)
-        memcpy(v, list->v, n * sizeof *v);
+    for (uint32_t i = 0; i < n_linked; i++)
+        v[i] = str_of(linked_components[i].name);
+    if (list->n)
+        memcpy(v + n_linked, list->v, list->n * sizeof *v);
     for (uint32_t i = 0; i < args->n_given; i++)
         if (strcmp(args->given[i].option->name, "--component") == 0)
             v[n++] = str_of(args->given[i].value);

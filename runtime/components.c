@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "linked.h"
 #include "manifest/manifest.h"
 
 #include <dlfcn.h>
@@ -48,18 +49,35 @@ static int check_abi(struct str file, void *object)
     return refuse(file, reason);
 }
 
-/* What it offers stays in use, so nothing is ever closed. */
-static int load_object(struct tenon *tenon, struct str file)
+static int (*find_linked(struct str file))(struct tenon *tenon)
 {
-    char reason[1024];
-    int (*entry)(struct tenon * tenon) = NULL;
+    for (const struct linked_component *c = linked_components; c->name; c++)
+        if (str_eq(file, str_of(c->name)))
+            return c->entry;
+    return NULL;
+}
+
+static int find_entry(struct str file, int (**ret)(struct tenon *tenon))
+{
+    *ret = find_linked(file);
+    if (*ret)
+        return 0;
     void *object = open_object(file);
     int err = object ? check_abi(file, object) : ERR_PARAMS;
     if (err < 0)
         return err;
-    *(void **)&entry = dlsym(object, "tenon_component");
-    if (!entry)
-        return refuse(file, "it has no function tenon_component");
+    *(void **)ret = dlsym(object, "tenon_component");
+    return *ret ? 0 : refuse(file, "it has no function tenon_component");
+}
+
+/* What it offers stays in use, so nothing is ever closed. */
+static int load_object(struct tenon *tenon, struct str file)
+{
+    char reason[1024];
+    int (*entry)(struct tenon * tenon);
+    int err = find_entry(file, &entry);
+    if (err < 0)
+        return err;
     err = components_add(tenon, file, entry);
     if (err == ERR_NO_MEMORY)
         return refuse(file, err_text(err));
