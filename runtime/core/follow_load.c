@@ -228,8 +228,10 @@ static void failed(struct follower *f, int err)
     if (err == ERR_CONFLICT)
         return; /* not ours: follow_end comes */
     follower_rest(f);
-    log_warn("the subscriptions of %.8s... cannot be read now: %s", f->reader->name.session,
-             err_text(err));
+    if (!f->has_failed)
+        log_warn("the subscriptions of %.8s... cannot be read now: %s", f->reader->name.session,
+                 err_text(err));
+    f->has_failed = true;
     follower_spoil(f, true);
     f->load_ms = clock_mono_ms() + FOLLOW_RETRY_MS;
 }
@@ -247,6 +249,7 @@ static void load(struct follower *f)
         failed(f, err);
         return;
     }
+    f->has_failed = false;
     sweep(f);
     if (f->interests.n == 0)
         follower_rest(f);

@@ -31,7 +31,7 @@
 #define FOLLOW_NOTE_MS      1000  /* between notes of a position that a connection has taken */
 #define FOLLOW_NOTE_CHANGES 10000 /* of no concern, after which the position is noted anyway */
 #define FOLLOW_LOADS_PER_MS 64    /* subscriptions that are read again; more often costs too much */
-#define FOLLOW_CHECKS       64    /* of generations, in each FOLLOW_NOTE_MS */
+#define FOLLOW_CHECKS       256   /* of generations, in each FOLLOW_NOTE_MS */
 #define FOLLOW_RETRY_MS     1000  /* after the store, or the memory, had no room */
 
 /* In a ring with its list. A zeroed one is in none. */
@@ -126,6 +126,7 @@ struct follower {
     bool is_stale;            /* its subscriptions are others now: nothing can be told */
     bool is_lost;             /* begins anew, at what is in the store */
     bool has_stored;          /* some frames behind begin_seq are in the store */
+    bool has_failed;          /* to be read, which was logged */
     bool is_telling, is_over; /* it is freed when it has ended telling */
     bool is_full;             /* too many events: does not look on */
 };
