@@ -129,13 +129,41 @@ for uri in note:two note:..%2Fsecret note:%2e%2e%2fsecret note:link note:fifo no
 done
 is "$(read_uri all:one.md | jq -r '.contents[0].text')" one "one that is there"
 
+# ---- changes of files
+told() { sed -n 's/^data: //p' events 2>/dev/null | jq -r 'select(.method == "notifications/resources/updated").params.uri' | sort | tr '\n' ' '; }
+subscribe() { mcp "$(request resources/subscribe "{\"uri\":\"$1\"}")" "$session" | answer; }
+is "$(subscribe file:///about)" '{}' "a file is subscribed to"
+is "$(subscribe note:one)$(subscribe note:new)$(subscribe note:gone)" '{}{}{}' "files of a template, also one to come"
+has "$(subscribe all:one.md)" '"code":-32602' "not one that is not subscribable"
+curl -sN -m 100 -H 'Accept: text/event-stream' -H "$session" "$url" >events 2>/dev/null &
+reap $!
+echo gone >c/notes/gone.md
+ok "a file that comes is told" until_true 40 eval '[ "$(told)" = "note:gone " ]'
+echo 'two' >c/notes/new && mv c/notes/new c/notes/one.md
+echo '# Again' >>c/about.md
+echo 'new' >c/notes/new.md
+echo 'other' >c/notes/other.md
+rm c/notes/gone.md
+ok "files that change, come and go are told, each once" until_true 40 eval \
+    '[ "$(told)" = "file:///about note:gone note:gone note:new note:one " ]'
+is "$(read_uri note:one | jq -r '.contents[0].text')" two "what is read is new by then"
+
 # ---- the end of the server
 ok "one more begins" long three 13
 kill -TERM "$server"
 ok "the end of a server ends its commands" until_true 60 ended three
 wait "$server"
 is "$?" 0 "in good order"
-ok "no guard is left" eval '! pgrep -f "^$TENON .*--data d " >/dev/null'
+is "$(told)" "file:///about note:gone note:gone note:new note:one " "nothing was told twice"
+# ---- while there was none
+echo 'three' >c/notes/one.md
+echo 'not subscribed' >c/notes/other.md
+ok "it starts again" serve d --workers 2 --component c
+curl -sN -m 60 -H 'Accept: text/event-stream' -H "$session" "$url" >events 2>/dev/null &
+reap $!
+ok "what changed while no server ran is told" until_true 40 eval '[ "$(told)" = "note:one " ]'
+kill -KILL "$server" && wait "$server" 2>/dev/null
+ok "no guard is left" until_true 30 eval '! pgrep -f "^$TENON serve --data d " >/dev/null'
 
 # ---- stdio
 {
