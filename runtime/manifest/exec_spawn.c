@@ -41,9 +41,12 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
+/* Of a guard that is gone a SIGPIPE waits: being blocked it was not ignored. Ignoring it anew drops
+ * it. */
 static void reset_signals(void)
 {
     sigset_t none;
+    signal(SIGPIPE, SIG_IGN);
     for (int i = 1; i < NSIG; i++)
         signal(i, SIG_DFL);
     sigemptyset(&none);
@@ -65,6 +68,7 @@ static void lower_fd_limit(void)
 static pthread_mutex_t guard_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int guard_fd = -1; /* of this process, */
 static pid_t guard_of;    /* not of the one that it was forked from */
+static pid_t guard_pid;
 
 static void note_group(pid_t groups[GROUPS_MAX], pid_t said)
 {
@@ -160,6 +164,7 @@ static void start_guard(void)
     }
     set_blocking(fds[1], false);
     guard_fd = fds[1];
+    guard_pid = pid;
 }
 
 static int get_guard(void)
@@ -172,11 +177,25 @@ static int get_guard(void)
     return fd;
 }
 
-static void tell_guard(int fd, pid_t said)
+/* False: the guard is gone. Otherwise what it does not hear is lost; the kernel still ends the
+ * command itself. */
+static bool tell_guard(int fd, pid_t said)
 {
-    if (fd >= 0 && write(fd, &said, sizeof said) < 0) {
-        /* the kernel still ends the command itself */
+    return fd < 0 || write(fd, &said, sizeof said) >= 0 || errno != EPIPE;
+}
+
+/* The next command gets another one. Its pipe is closed, so it ends now if it has not yet. */
+static void lose_guard(int fd)
+{
+    pthread_mutex_lock(&guard_mutex);
+    if (fd == guard_fd) {
+        log_warn("the guard of commands is gone; there will be another one");
+        exec_close(&guard_fd);
+        guard_of = 0;
+        while (waitpid(guard_pid, NULL, 0) < 0 && errno == EINTR)
+            ;
     }
+    pthread_mutex_unlock(&guard_mutex);
 }
 
 /* ---- Starting ------------------------------------------------------------------------------- */
@@ -310,7 +329,9 @@ int exec_bury(struct exec_child *child)
 {
     int status = 0;
     exec_signal(child, SIGKILL);
-    tell_guard(get_guard(), -child->pid);
+    int guard = get_guard();
+    if (!tell_guard(guard, -child->pid))
+        lose_guard(guard);
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;
     exec_close(&child->in);

@@ -353,6 +353,45 @@ static void what_a_killed_worker_leaves_is_ended(void **state)
     assert_true(ends_in_time(pid_in("child")));
 }
 
+/* Of this process's children the one that has this name; 0: none. */
+static pid_t child_named(const char *name)
+{
+    char path[64], text[512];
+    pid_t found = 0;
+    DIR *dir = opendir("/proc");
+    assert_non_null(dir);
+    for (struct dirent *entry; !found && (entry = readdir(dir));) {
+        int pid = atoi(entry->d_name), parent = 0;
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        FILE *file = pid > 0 ? fopen(path, "r") : NULL;
+        if (file && fgets(text, sizeof text, file) && strstr(text, name) &&
+            sscanf(strrchr(text, ')'), ") %*c %d", &parent) == 1 && parent == getpid())
+            found = pid;
+        if (file)
+            fclose(file);
+    }
+    closedir(dir);
+    return found;
+}
+
+static void a_guard_that_was_killed_is_replaced(void **state)
+{
+    (void)state;
+    parse("{\"argv\":[\"echo\",\"x\"]}");
+    gives("{}", "text:x\n;");
+    pid_t guard = child_named("(tenon guard)");
+    assert_true(guard > 0);
+    int n_fds = count_fds();
+    kill(guard, SIGKILL);
+    assert_true(ends_in_time(guard));
+    gives("{}", "text:x\n;");
+    gives("{}", "text:x\n;");
+    pid_t other = child_named("(tenon guard)");
+    assert_true(other > 0 && other != guard);
+    assert_int_equal(count_fds(), n_fds);
+    assert_int_equal(waitpid(guard, NULL, WNOHANG), -1); /* no zombie */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_up, rig_down)
 
 int main(void)
@@ -376,6 +415,7 @@ int main(void)
         TEST(who_waits_for_a_place_may_be_cancelled),
         TEST(without_descriptors_it_is_told),
         TEST(what_a_killed_worker_leaves_is_ended),
+        TEST(a_guard_that_was_killed_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
