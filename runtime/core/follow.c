@@ -111,6 +111,17 @@ static void note_all(struct follows *follows)
     }
 }
 
+/* From sent_seq: what its stream has told already may be told again, but nothing is lost. */
+static void begin_missed(struct follows *follows)
+{
+    if (!follows->has_missed)
+        return;
+    follows->has_missed = false;
+    for (struct reader *r = follows->core->streams->readers; r; r = r->next)
+        if (r->holds_pushes && r->stream && !r->follower)
+            follow_begin(r, 0);
+}
+
 void follows_tick(struct follows *follows)
 {
     int64_t now_ms = clock_mono_ms();
@@ -125,6 +136,7 @@ void follows_tick(struct follows *follows)
         return;
     follows->note_ms = now_ms + FOLLOW_NOTE_MS;
     check_generations(follows);
+    begin_missed(follows);
     if (follows->n_interests)
         note_all(follows);
 }
@@ -283,7 +295,7 @@ void follow_begin(struct reader *r, uint64_t seq)
     follow_end(r);
     struct follower *f = follower_new(r->streams->core->follows, r);
     if (!f) {
-        log_warn("session %.8s...: no memory for what it subscribed to", r->name.session);
+        r->streams->core->follows->has_missed = true;
         return;
     }
     r->follower = f;

@@ -147,6 +147,7 @@ struct follows {
     bool is_posted;
     bool is_unsettled; /* a table's id is not known: nothing is looked at before that */
     bool has_waiting;
+    bool has_missed;  /* a reader without a follower: there was no memory */
     int64_t retry_ms; /* monotonic: something could not be done; 0: nothing */
     int64_t note_ms;  /* monotonic: next time */
 };

@@ -1,5 +1,6 @@
 /* tests/unit/test_follow.c - subscriptions on two workers and one store: who is told of what, also
  * after a while without a stream. Rows RS of tests/CHECKLIST.md; REF: known bugs of others. */
+#include "fail_calloc.h"
 #include "follow_rig.h"
 
 #include "store/internal.h"
@@ -376,9 +377,9 @@ static void REF_04_unsubscribe_while_a_stream_begins(void **state)
     }
 }
 
-static void REF_03_two_hundred_times_on_changing_workers(void **state)
+static void C_063_two_hundred_times_on_changing_workers(void **state)
 {
-    (void)state;
+    (void)state; /* REF_03 */
     for (unsigned i = 0; i < 200; i++) {
         char key[16], uri[64], wanted[80];
         snprintf(key, sizeof key, "k%u", i);
@@ -659,6 +660,50 @@ static void FOLLOW_BYTES_MAX_holds_back_but_loses_nothing(void **state)
     UPDATES(w, URI("db://shop/note/a"));
 }
 
+static unsigned n_updates_of(const struct wire *w, unsigned from, const char *uri)
+{
+    unsigned n = 0;
+    for (unsigned i = from; i < w->n; i++)
+        n += is_update(w->text[i]) && strstr(w->text[i], uri);
+    return n;
+}
+
+/* The n-th allocation fails while a session begins to be followed. */
+static void follow_without_memory(unsigned n)
+{
+    struct wire *w = listen_at(0, NULL);
+    struct reader *r = w->sink.ctx;
+    rig_tick(&rig, 1100);
+    follow_end(r);
+    write_note("a");
+    unsigned before = w->n;
+    fail_calloc_in = n;
+    follow_begin(r, 0);
+    rig_settle(&rig);
+    fail_calloc_in = 0;
+    for (unsigned i = 0; i < 4; i++)
+        rig_tick(&rig, 1100);
+    if (w->ended) {
+        w = listen_at(0, NULL);
+        before = 0;
+    }
+    assert_true(n_updates_of(w, before, "{\"uri\":\"db://shop/note/a\"}") > 0);
+    assert_true(n_updates_of(w, before, "{\"uri\":\"db://shop/note\",") > 0);
+    wire_cut(w);
+    rig_settle(&rig);
+}
+
+static void without_memory_all_is_told_later(void **state)
+{
+    (void)state;
+    if (!heap_can_fail())
+        skip();
+    subscribe("db://shop/note/a");
+    subscribe_all("db://shop/note");
+    for (unsigned n = 1; n < 100; n++)
+        follow_without_memory(n);
+}
+
 static void many_changes_take_several_turns(void **state)
 {
     (void)state;
@@ -795,7 +840,7 @@ int main(void)
         T(REF_33_a_subscription_needs_no_stream),
         T(REF_08_after_a_killed_worker_nothing_is_missed),
         T(REF_04_unsubscribe_while_a_stream_begins),
-        T(REF_03_two_hundred_times_on_changing_workers),
+        T(C_063_two_hundred_times_on_changing_workers),
         T(a_session_that_ends_takes_its_subscriptions_along),
         T(REF_09_below_the_floor_each_uri_is_told_once),
         T(REF_09_a_gap_of_many_is_told_in_the_end_though_it_breaks_off),
@@ -806,6 +851,7 @@ int main(void)
         T(ten_thousand_of_one_session),
         T(the_number_of_subscriptions_is_configured),
         T(FOLLOW_BYTES_MAX_holds_back_but_loses_nothing),
+        T(without_memory_all_is_told_later),
         T(many_changes_take_several_turns),
         T(RS_16_what_cannot_be_subscribed_to),
         T(RS_16_a_huge_id_is_refused),
