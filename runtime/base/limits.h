@@ -114,9 +114,10 @@
 #define STREAM_FRAMES         100
 #define STREAM_BYTES          (1u << 20)
 #define STREAM_KEEP_MS        (10ll * 60 * 1000) /* after the last change of one that ended */
-#define STREAM_NUMBERS        1000               /* reserved at a time */
-#define STREAM_RELEASE_MS     1000               /* for the old reader to say that it stopped */
-#define STREAMS_LISTENING_MAX 4                  /* GET streams of a session; the next is refused */
+#define SYS_BYTES_MAX         (2ull << 30) /* then ended streams are kept for less; at twice this, not */
+#define STREAM_NUMBERS        1000         /* reserved at a time */
+#define STREAM_RELEASE_MS     1000         /* for the old reader to say that it stopped */
+#define STREAMS_LISTENING_MAX 4            /* GET streams of a session; the next is refused */
 #define STREAMS_SESSION_MAX   100 /* kept of a session, the oldest ended ones are forgotten */
 #define STREAM_UNSENT_BYTES   (256u << 10) /* in a connection; then frames wait in the store */
 #define STREAM_HEARTBEAT_MS   15000

@@ -40,6 +40,8 @@ struct store {
     bool has_secret;
     unsigned char secret[32]; /* in memory */
     uint64_t log_keep;
+    uint64_t sys_bytes_max;
+    int64_t streams_keep_ms; /* as long as there is room: store/streams.c */
     uint64_t sessions_max;
     pthread_mutex_t change_lock;  /* of these two, held while it is called */
     void (*on_change)(void *ctx); /* see store_on_change; may be NULL */
@@ -297,6 +299,7 @@ int stream_claim(struct batch *b, struct store_op *op);
 int stream_forget(struct batch *b, const struct sys_key *key);
 int streams_forget_session(struct batch *b, struct str session);
 /* Each looks at or deletes up to `max`, and returns how many. */
+int streams_look_at_room(struct store *store); /* before streams_trim: how long ended ones stay */
 int streams_trim(struct batch *b, uint32_t max);
 int streams_purge(struct batch *b, uint32_t max); /* frames of streams that are gone */
 struct frame_record {

@@ -23,6 +23,8 @@ struct store *store_alloc(void)
     pthread_mutex_init(&store->start_lock, NULL);
     pthread_mutex_init(&store->change_lock, NULL);
     store->log_keep = CHANGE_LOG_KEEP;
+    store->streams_keep_ms = STREAM_KEEP_MS;
+    store->sys_bytes_max = SYS_BYTES_MAX;
     store->sessions_max = SESSIONS_MAX;
     return store;
 }
@@ -256,6 +258,7 @@ int store_maintain(struct store *store)
     err = keep_first(err, index_recover(store));
     err = keep_first(err, do_chore(store, STORE_DATA, indexes_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
+    err = keep_first(err, streams_look_at_room(store));
     err = keep_first(err, do_chore(store, STORE_SYS, streams_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, streams_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, subscriptions_purge));

@@ -309,10 +309,31 @@ static int is_old(struct batch *b, struct str key, struct str value, struct aren
     int err = stream_read(key, value, arena, &r);
     if (err)
         return err;
-    if (b->now_ms - r.stream.changed_ms < STREAM_KEEP_MS)
+    if (b->now_ms - r.stream.changed_ms < b->store->streams_keep_ms)
         return 0;
     err = kv_get(&b->txn, KV_SESSIONS, r.stream.session, &record);
     return err == ERR_ABSENT ? 1 : err ? err : is_at_rest(NULL, &r.stream);
+}
+
+/* Each stream and session has its bounds, but there may be very many. Beyond SYS_BYTES_MAX the
+ * older ones that ended go first, and the more is there, the younger. */
+static int64_t keep_ms(uint64_t used, uint64_t most)
+{
+    uint64_t over = used > most ? used - most : 0;
+    return over >= most ? 0 : (int64_t)(STREAM_KEEP_MS * (double)(most - over) / (double)most);
+}
+
+int streams_look_at_room(struct store *store)
+{
+    struct store_stat stat = {0};
+    struct store_view *view;
+    int err = store_view_open(store, STORE_SYS, &view);
+    if (err)
+        return err;
+    err = kv_stat(&view->txn, &stat);
+    store_view_close(view);
+    store->streams_keep_ms = keep_ms(err ? 0 : stat.used_bytes, store->sys_bytes_max);
+    return err;
 }
 
 int streams_trim(struct batch *b, uint32_t max)
