@@ -410,6 +410,22 @@ static bool keep(struct keeping *k, const struct stream_name *name, bool is_due,
     return true;
 }
 
+/* Whoever took the session's pushes has gone, or the claim of this one did not get into the store:
+ * of those that are left the newest takes them. Where more than one tries, the later token stands.
+ */
+static void claim_left(const struct keeping *k, struct reader *r)
+{
+    struct store_claim claim;
+    if (!r->listens || !r->is_open || !r->stream || r->holds_pushes || r->n_errands)
+        return;
+    int err = store_get_claim(k->view, stream_session(&r->name), &claim);
+    bool is_free =
+        err == ERR_ABSENT || (err == 0 && (claim.token < r->token || claim.token == r->push_token ||
+                                           !stream_is_alive(k->streams, claim.worker)));
+    if (is_free)
+        reader_claim_pushes(r);
+}
+
 static void keep_calling(struct keeping *k)
 {
     struct stream_name name;
@@ -436,8 +452,10 @@ static void keep_listening(struct keeping *k)
     uint32_t from = streams->look_from < streams->n_readers ? streams->look_from : 0;
     for (struct reader *r = streams->readers; r; r = r->next, i++) {
         bool is_due = k->now_ms >= r->touch_ms && n < most;
-        if (r->sink && (is_due || i - from < LOOKS_PER_TICK))
-            n += keep(k, &r->name, is_due, &r->touch_ms);
+        if (!r->sink || !(is_due || i - from < LOOKS_PER_TICK))
+            continue;
+        n += keep(k, &r->name, is_due, &r->touch_ms);
+        claim_left(k, r);
     }
     streams->look_from = from + LOOKS_PER_TICK;
 }

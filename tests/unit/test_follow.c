@@ -357,6 +357,39 @@ static void REF_08_after_a_killed_worker_nothing_is_missed(void **state)
     assert_int_equal(n_updates(w), 2);
 }
 
+static void RS_12_the_next_newest_is_told_when_the_newest_ends(void **state)
+{
+    (void)state;
+    struct wire *old = listen_at(0, NULL);
+    struct wire *new = listen_at(1, NULL);
+    subscribe("db://shop/note/a");
+    write_note("a");
+    rig_settle(&rig);
+    UPDATES(new, URI("db://shop/note/a"));
+    rig_tick(&rig, 1100); /* noted: it was taken */
+    wire_cut(new);
+    rig_settle(&rig);
+    write_note("a"); /* nobody pushes anything, so nobody else wakes the old one */
+    rig_tick(&rig, 1100);
+    rig_tick(&rig, 1100);
+    UPDATES(old, URI("db://shop/note/a"));
+}
+
+static void RS_12_the_next_newest_is_told_when_the_newest_was_killed(void **state)
+{
+    (void)state;
+    struct wire *old = listen_at(0, NULL);
+    listen_at(1, NULL);
+    subscribe("db://shop/note/a");
+    rig_settle(&rig);
+    rig_kill(&rig, 1);
+    at(0);
+    write_note("a");
+    rig_tick(&rig, 1100);
+    rig_tick(&rig, 1100);
+    UPDATES(old, URI("db://shop/note/a"));
+}
+
 static void REF_04_unsubscribe_while_a_stream_begins(void **state)
 {
     (void)state;
@@ -839,6 +872,8 @@ int main(void)
         T(REF_27_a_resume_elsewhere_gets_what_it_missed_and_ids_rise),
         T(REF_33_a_subscription_needs_no_stream),
         T(REF_08_after_a_killed_worker_nothing_is_missed),
+        T(RS_12_the_next_newest_is_told_when_the_newest_ends),
+        T(RS_12_the_next_newest_is_told_when_the_newest_was_killed),
         T(REF_04_unsubscribe_while_a_stream_begins),
         T(C_063_two_hundred_times_on_changing_workers),
         T(a_session_that_ends_takes_its_subscriptions_along),

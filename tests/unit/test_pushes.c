@@ -302,7 +302,12 @@ static void T_12_list_changed_is_told_once_by_the_newest(void **state)
     assert_int_equal(old->n, 0);
     EXPECT(new, TOOLS, RESOURCES);
     wire_cut(new);
-    bench_table(&rig.bench, "a", "three", TABLE); /* told when somebody listens again */
+    bench_table(&rig.bench, "a", "three", TABLE);
+    rig_tick(&rig, 1000);
+    rig_tick(&rig, 1000);
+    EXPECT(old, TOOLS, RESOURCES); /* the newest that is left */
+    wire_cut(old);
+    bench_table(&rig.bench, "a", "four", TABLE); /* told when somebody listens again */
     rig_tick(&rig, 1000);
     struct wire *third = rig_get(&rig, 0, NULL);
     rig_tick(&rig, 1000);
