@@ -280,6 +280,8 @@ static void advance_by_store(struct reader *r)
     } else if (has_read_all(r, &record)) {
         if (r->stream)
             r->sent_n = r->stream->last_n; /* numbers behind were not used */
+        if (r->holds_pushes)
+            follow_ready(r); /* who was behind had no room */
         if (record.ended || (r->stream && r->stream->has_ended))
             reader_end(r);
     }

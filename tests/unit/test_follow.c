@@ -390,6 +390,27 @@ static void RS_12_the_next_newest_is_told_when_the_newest_was_killed(void **stat
     UPDATES(old, URI("db://shop/note/a"));
 }
 
+/* A stream that was taken over begins behind numbers that were never used: who reads it is not up
+ * to date before he has read the store, which may not be possible at once. */
+static void what_waits_for_a_reader_that_is_behind_is_told_later(void **state)
+{
+    (void)state;
+    struct wire *w = listen_at(0, NULL);
+    subscribe("db://shop/note/a");
+    rig_settle(&rig);
+    struct stream *s = ((struct reader *)w->sink.ctx)->stream;
+    s->last_n += STREAM_NUMBERS;
+    s->reserved_n = s->asked_n = s->last_n + STREAM_NUMBERS;
+    reader_watch(s->reader);
+    write_note("a");
+    follows_wake(rig.cores[0]->follows);
+    while (loop_turn(&rig.bench.loop, 0))
+        ;
+    assert_int_equal(n_updates(w), 0);
+    rig_tick(&rig, 1100);
+    UPDATES(w, URI("db://shop/note/a"));
+}
+
 static void REF_04_unsubscribe_while_a_stream_begins(void **state)
 {
     (void)state;
@@ -874,6 +895,7 @@ int main(void)
         T(REF_08_after_a_killed_worker_nothing_is_missed),
         T(RS_12_the_next_newest_is_told_when_the_newest_ends),
         T(RS_12_the_next_newest_is_told_when_the_newest_was_killed),
+        T(what_waits_for_a_reader_that_is_behind_is_told_later),
         T(REF_04_unsubscribe_while_a_stream_begins),
         T(C_063_two_hundred_times_on_changing_workers),
         T(a_session_that_ends_takes_its_subscriptions_along),
