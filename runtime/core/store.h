@@ -305,6 +305,7 @@ struct store_claim {
 };
 /* 0 or ERR_ABSENT. */
 int store_get_claim(struct store_view *view, struct str session, struct store_claim *ret);
+
 /* ---- Subscriptions (space SYS): core/follow.h. A session's go with it. ---------------------- */
 
 struct store_subscription {

@@ -247,13 +247,13 @@ static int check_token(struct store_op *op, uint64_t token)
     return ERR_CONFLICT;
 }
 
-/* A reader that leaves a stream to which it listened leaves nobody to write it. */
 /* The client has come again meanwhile, by another connection. */
 static bool is_late(const struct store_op *op, const struct store_stream *now)
 {
     return op->is_alive && now->token > op->stream->token && is_alive(op, now->reader);
 }
 
+/* A reader that leaves a stream to which it listened leaves nobody to write it. */
 int stream_claim(struct batch *b, struct store_op *op)
 {
     struct sys_key key;
