@@ -137,6 +137,20 @@ static int run_large_logs(struct tenon_call *call, void *ctx)
     return 0;
 }
 
+/* More than the call's memory, all together. */
+static int run_long_logs(struct tenon_call *call, void *ctx)
+{
+    static char line[(64u << 10) + 3];
+    (void)ctx;
+    memset(line, 'x', sizeof line - 1);
+    line[0] = line[sizeof line - 2] = '"';
+    for (size_t said = 0; said <= ARENA_LIMIT_BYTES; said += sizeof line) {
+        assert_int_equal(tenon_log(call, TENON_INFO, NULL, line), 0);
+        assert_int_equal(tenon_logf(call, TENON_INFO, "%s", line), 0);
+    }
+    return tenon_text(call, "done");
+}
+
 static int run_ask(struct tenon_call *call, void *ctx)
 {
     const char *result = NULL;
@@ -222,6 +236,9 @@ static int add_all(struct tenon *t)
     tenon_add_tool(
         t, &(struct tenon_tool){
                .name = "large_logs", .description = "d", .run = run_large_logs, .is_inline = true});
+    tenon_add_tool(
+        t, &(struct tenon_tool){
+               .name = "long_logs", .description = "d", .run = run_long_logs, .is_inline = true});
     return tenon_add_tool(
         t, &(struct tenon_tool){
                .name = "logs", .description = "d", .run = run_logs, .is_inline = true});
@@ -345,6 +362,12 @@ static void log_lines_that_are_too_large_together_are_counted(void **state)
     assert_non_null(strstr(all_sent(), "log 3 tenon \"2 log messages were too many"));
 }
 
+static void log_lines_take_nothing_of_the_memory_of_a_call(void **state)
+{
+    (void)state;
+    call_tool("long_logs", "", "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}");
+}
+
 static void late_progress_goes_out_by_the_tick(void **state)
 {
     struct call call = {.core = bench.core};
@@ -461,6 +484,7 @@ int main(void)
         TEST(said_is_sent_in_order_with_the_newest_progress),
         TEST(log_lines_that_are_too_many_are_counted),
         TEST(log_lines_that_are_too_large_together_are_counted),
+        TEST(log_lines_take_nothing_of_the_memory_of_a_call),
         TEST(late_progress_goes_out_by_the_tick),
         TEST(a_question_is_answered),
         TEST(an_error_of_the_client_is_told),
