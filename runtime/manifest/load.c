@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FAULT_BYTES (64u << 10) /* to say that all else was too little */
+
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 static struct str padded(struct arena *arena, const void *text, uint32_t n)
@@ -204,6 +206,20 @@ static int find_folder(struct manifest *m)
     return m->path.p ? 0 : ERR_NO_MEMORY;
 }
 
+/* Its own limit, and not the machine's: what did not fit any more was one of a few large parts. */
+static bool is_too_large(const struct manifest *m)
+{
+    return m->arena.used >= MANIFEST_MEMORY_BYTES / 4;
+}
+
+/* A fault like any other: what is in use stays, and this is tried again when it changes. */
+static int refuse_size(struct manifest *m)
+{
+    m->arena.limit += FAULT_BYTES;
+    return manifest_fault_at_line(m, 0, "", "expected less, it would take more than %u MiB",
+                                  MANIFEST_MEMORY_BYTES >> 20);
+}
+
 static int load(struct manifest *m)
 {
     struct buf text = {0};
@@ -216,7 +232,7 @@ static int load(struct manifest *m)
     if (err == 0)
         err = judge(m, root);
     buf_done(&text);
-    return err;
+    return err == ERR_NO_MEMORY && is_too_large(m) ? refuse_size(m) : err;
 }
 
 int manifest_load(struct str folder, struct manifest **ret)

@@ -466,7 +466,7 @@ static void beyond_MANIFEST_ARGUMENTS_MAX_a_prompt_has_too_many(void **state)
 }
 
 /* More values than bytes, so the memory is the limit. */
-static void beyond_MANIFEST_MEMORY_BYTES_there_is_no_memory(void **state)
+static void beyond_MANIFEST_MEMORY_BYTES_it_is_too_large(void **state)
 {
     struct manifest *m = NULL;
     char *text = malloc(MANIFEST_BYTES_MAX);
@@ -479,8 +479,12 @@ static void beyond_MANIFEST_MEMORY_BYTES_there_is_no_memory(void **state)
     rig_write_bytes("component.json", text, MANIFEST_BYTES_MAX);
     free(text);
     assert_int_equal(MANIFEST_MEMORY_BYTES, 64u << 20);
-    assert_int_equal(manifest_load(str_of(rig_folder), &m), ERR_NO_MEMORY);
-    assert_null(m);
+    assert_int_equal(manifest_load(str_of(rig_folder), &m), ERR_PARAMS);
+    assert_string_equal(rig_fault(m, 0), ": expected less, it would take more than 64 MiB");
+    assert_false(manifest_is_changed(m));
+    rig_write("component.json", "{}");
+    assert_true(manifest_is_changed(m));
+    manifest_free(m);
 }
 
 static void deep_nesting_is_told(void **state)
@@ -511,7 +515,7 @@ int main(void)
         RIG_TEST(beyond_MANIFEST_FILE_BYTES_MAX_a_file_is_too_large),
         RIG_TEST(beyond_MANIFEST_ENTRIES_MAX_a_list_is_too_long),
         RIG_TEST(beyond_MANIFEST_ARGUMENTS_MAX_a_prompt_has_too_many),
-        RIG_TEST(beyond_MANIFEST_MEMORY_BYTES_there_is_no_memory),
+        RIG_TEST(beyond_MANIFEST_MEMORY_BYTES_it_is_too_large),
         RIG_TEST(deep_nesting_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
