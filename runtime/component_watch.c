@@ -164,8 +164,11 @@ static void begin_trial(struct component_watch *watch)
 static bool end_trial(struct component_watch *watch, int options)
 {
     int status = 0;
-    if (!watch->pid || waitpid(watch->pid, &status, options) == 0)
+    pid_t ended = watch->pid ? waitpid(watch->pid, &status, options) : 0;
+    if (ended == 0)
         return false;
+    if (ended < 0) /* nobody knows how it went */
+        status = -1;
     watch->pid = 0;
     if (status)
         log_error("components have changed, but something is wrong: what was offered stays");

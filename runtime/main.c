@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct cli_command *const commands[] = {
@@ -64,6 +65,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGCHLD, SIG_DFL); /* who started us may ignore it; how our children end would be lost */
     if (argc < 2) {
         print_overview(stderr);
         return CLI_USAGE;

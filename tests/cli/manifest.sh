@@ -44,6 +44,9 @@ echo '{"resources": [{"uri": "note://a", "name": "b", "text": ""}]}' >clash/comp
 out=$(timeout 20 "$TENON" serve --data other --listen 127.0.0.1:0 --component notes --component clash 2>&1 </dev/null)
 has "$out" "clash/component.json:1: /resources/0: resource note://a: another one has this URI" "a URI of another component"
 
+out=$(timeout 20 env --ignore-signal=CHLD "$TENON" serve --data other --listen 127.0.0.1:0 --component notes --component clash 2>&1 </dev/null)
+ok "nor does it mind when who starts it ignores SIGCHLD" eval '[[ "$out" == *"another one has this URI"* && "$out" != *"cannot be tried"* ]]'
+
 # ---- served, with a table
 ok "serve takes a folder" serve d --workers 2 --component "$books" --component notes
 session
