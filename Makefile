@@ -31,10 +31,11 @@ LDFLAGS_ALL = $(LDFLAGS) $(VFLAGS_$(VARIANT)) -pthread
 RE2C := re2c -W -Werror --no-generation-date --no-debug-info
 LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcrypto -lcsv -lm
 
-ROOMS := base wire schema core store net
+ROOMS := base wire schema core store net manifest
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y
 sources = $(wildcard $(1)/*.c) $(patsubst %.re,$(B)/%.re.c,$(wildcard $(1)/*.re)) \
-	$(patsubst %.y,$(B)/%.c,$(wildcard $(1)/*.y))
+	$(patsubst %.y,$(B)/%.c,$(wildcard $(1)/*.y)) \
+	$(patsubst %.json,$(B)/%.json.c,$(wildcard $(1)/*.schema.json))
 objects = $(patsubst %.c,$(B)/%.o,$(patsubst $(B)/%,%,$(call sources,$(1))))
 
 BASE_OBJS := $(call objects,runtime/base)
@@ -49,6 +50,33 @@ CODEGEN_OBJS := $(call objects,codegen)
 
 .PHONY: all
 all: build/tenon build/tenon-gen $(B)/libtenon.a ## build the server, the generator and libtenon.a
+
+# components that are part of the program: make LINKED="mine.c other.c" (runtime/linked.h)
+LINKED ?=
+linked_name = $(subst -,_,$(basename $(notdir $(1))))
+LINKED_OBJS := $(foreach source,$(LINKED),$(B)/linked/$(call linked_name,$(source)).o)
+define link_component
+$(B)/linked/$(call linked_name,$(1)).o: $(1) runtime/tenon.h
+	@mkdir -p $$(@D)
+	$$(CC) -std=c11 $$(CFLAGS) $$(VFLAGS_$$(VARIANT)) $$(WARN) $$(WERROR) -D_GNU_SOURCE -Iruntime \
+		-Dtenon_component=tenon_component_$(call linked_name,$(1)) \
+		-Dtenon_component_abi=tenon_component_abi_$(call linked_name,$(1)) -c -o $$@ $$<
+endef
+$(foreach source,$(LINKED),$(eval $(call link_component,$(source))))
+# a list that did not change keeps its time, and so does the program
+$(B)/linked.c: ALWAYS
+	@mkdir -p $(@D)
+	@{ echo '#include "linked.h"'; \
+		for name in $(foreach source,$(LINKED),$(call linked_name,$(source))); do \
+			echo "int tenon_component_$$name(struct tenon *tenon);"; done; \
+		echo 'const struct linked_component linked_components[] = {'; \
+		for name in $(foreach source,$(LINKED),$(call linked_name,$(source))); do \
+			echo "    {\"linked:$$name\", tenon_component_$$name},"; done; \
+		echo '    {0, 0}};'; } >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+.PHONY: ALWAYS
+ALWAYS:
+MAIN_OBJS += $(B)/linked.o $(LINKED_OBJS)
 
 build/tenon: $(B)/tenon
 	@ln -sf $(VARIANT)/tenon $@
@@ -78,6 +106,13 @@ $(B)/%.o: $(B)/%.c | $(LEMON_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I$(dir $*) -Wno-unused-parameter -Wno-unused-variable -Wno-missing-prototypes -Wno-sign-compare \
 		-Wno-unused-but-set-variable -Wno-shadow -Wno-implicit-fallthrough -c -o $@ $<
+# the schema of component.json as bytes of the program
+$(B)/runtime/manifest/component.schema.json.c: runtime/manifest/component.schema.json
+	@mkdir -p $(@D)
+	@{ echo "#include <stdint.h>"; \
+	echo "extern const unsigned char manifest_schema[]; extern const uint32_t manifest_schema_bytes;"; \
+	echo "const unsigned char manifest_schema[] = {"; od -An -v -tu1 $< | sed "s/[0-9][0-9]*/&,/g"; \
+	echo "};"; echo "const uint32_t manifest_schema_bytes = sizeof manifest_schema;"; } >$@
 $(B)/%.re.c: %.re
 	@mkdir -p $(@D)
 	$(RE2C) -o $@ $<
@@ -98,6 +133,9 @@ $(B)/conformance/fixture.so: conformance/fixture/fixture.c runtime/tenon.h
 	$(CC) -std=c11 $(CFLAGS) $(WARN) $(WERROR) -D_GNU_SOURCE -fPIC -shared -Iruntime -o $@ $<
 build/conformance-fixture.so: $(B)/conformance/fixture.so
 	@ln -sf $(VARIANT)/conformance/fixture.so $@
+# for the transcripts of tests/wire/
+build/hello.so: $(B)/examples/hello.so
+	@ln -sf $(VARIANT)/examples/hello.so $@
 .PHONY: examples
 examples: $(B)/examples/hello.so ## build the example component
 
@@ -112,12 +150,15 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 # letters of one kind are taken by the test itself
 $(B)/tests/unit/test_mail: LDFLAGS += -Wl,--wrap=running_take_cancel
 # their allocations fail one by one
-$(addprefix $(B)/tests/unit/test_,core_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(addprefix $(B)/tests/unit/test_,core_memory component_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # what goes out and other workers are made up: tests/unit/pending_rig.h
 $(addprefix $(B)/tests/unit/test_,pending pending_check logging): LDFLAGS += \
 	-Wl,--wrap=call_send,--wrap=push_send,--wrap=mail_send,--wrap=bus_is_alive
 # what goes out is written down
 $(B)/tests/unit/test_live: LDFLAGS += -Wl,--wrap=call_send,--wrap=log_message_call,--wrap=pending_ask_call
+# who follows is made up: tests/unit/fake_follow.h; commits fail
+$(B)/tests/unit/test_stream_notify: LDFLAGS += \
+	-Wl,--wrap=follow_begin,--wrap=follow_end,--wrap=follow_ready,--wrap=follow_stored,--wrap=store_submit
 # tests/codegen/test_x.c: of the generator's parts
 CODEGEN_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/codegen/test_*.c))
 $(B)/tests/codegen/%: $(B)/tests/codegen/%.o $(CODEGEN_LIB_OBJS) $(BASE_OBJS)
@@ -128,7 +169,7 @@ check-unit: $(UNIT_TESTS) $(CODEGEN_TESTS) ## unit tests only
 	@tests/run $(B)/unit.log $(UNIT_TESTS) $(CODEGEN_TESTS)
 
 # what has threads, under ThreadSanitizer: the loop, the store, searches and their end
-TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus live component
+TSAN_TESTS := loop store_contract store_contract_more core_tools core_scans core_stop core_jobs core_cancel bus live component prompts completion
 .PHONY: check-tsan check-tsan-run
 check-tsan: ## unit tests of what has threads, under ThreadSanitizer
 	@$(MAKE) --no-print-directory -s check-tsan-run VARIANT=tsan
@@ -144,20 +185,24 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 # they look into the store themselves
-$(B)/tests/multi/test_kill_change $(B)/tests/multi/test_kill_jobs: %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
+$(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill): %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o
 $(B)/tests/bench/load: $(B)/tests/bench/asker.o
 $(B)/tests/bench/bench_streams: $(patsubst %,$(B)/tests/bench/%.o,asker latency report rig)
+$(B)/tests/bench/bench_subscriptions: $(patsubst %,$(B)/tests/bench/%.o,asker report rig)
 $(B)/tests/bench/make_rows $(B)/tests/bench/bench_data $(B)/tests/bench/bench_lmdb: $(B)/tests/bench/rows.o
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 .PHONY: check-wire check-multi
-check-wire: $(B)/tenon $(B)/tests/wire/run_wire ## the transcripts of tests/wire/ against a server
+check-wire: $(B)/tenon build/hello.so $(B)/tests/wire/run_wire ## the transcripts of tests/wire/ against a server
 	@TENON=$(B)/tenon tests/run $(B)/wire.log $(B)/tests/wire/run_wire
 check-multi: $(B)/tenon $(OUTSIDE_TESTS) ## workers and servers killed, restarted, shared
 	@TENON=$(B)/tenon tests/run $(B)/multi.log $(filter-out %/run_wire,$(OUTSIDE_TESTS))
+.PHONY: nightly
+nightly: $(B)/tenon $(B)/tests/multi/test_follow_kill $(B)/tests/multi/live.so ## what takes too long for every day: subscribers for ten minutes, while workers and servers are killed
+	@TENON=$(B)/tenon TENON_LIVE=$(B)/tests/multi/live.so TENON_FOLLOW_KILL_S=600 TENON_TEST_TIMEOUT=900 tests/run $(B)/nightly.log $(B)/tests/multi/test_follow_kill
 
 # tests/judge/: an outside validator (conformance/judge/) asks the tables about many messages
 JUDGE := $(B)/tests/judge/verdicts
@@ -187,7 +232,7 @@ check: deps ## everything that can be tested on this machine; closes with one li
 	$(MAKE) --no-print-directory -s check-build WERROR=-Werror VARIANT=asan || \
 	{ echo "the build failed: nothing was tested"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 	@$(MAKE) --no-print-directory -s check-tests
-check-build: $(B)/tenon $(B)/tenon-gen $(COMPONENTS) build/conformance-fixture.so $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
+check-build: $(B)/tenon $(B)/tenon-gen $(COMPONENTS) build/conformance-fixture.so build/hello.so $(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS) $(OUTSIDE_TESTS) $(JUDGE)
 asan = $(patsubst $(B)/%,build/asan/%,$(1))
 check-tests: export TENON := $(CURDIR)/build/release/tenon
 check-tests: export TENON_ASAN := $(CURDIR)/build/asan/tenon
@@ -196,7 +241,7 @@ check-tests:
 	@tests/run build/check.log $(addprefix --beside ,$(BESIDE_TESTS)) $(UNIT_TESTS) $(CODEGEN_TESTS) $(OUTSIDE_TESTS) \
 		$(call asan,$(UNIT_TESTS) $(CODEGEN_TESTS) $(FUZZ_REPLAYS)) $(SCRIPT_TESTS)
 
-.PHONY: conformance bench bench-quick bench-data bench-streams
+.PHONY: conformance bench bench-quick bench-data bench-streams bench-subscriptions
 conformance: all build/conformance-fixture.so ## outside clients and suites against a server with two workers
 	@conformance/run
 bench: all ## measure; takes minutes
@@ -207,6 +252,8 @@ bench-data: all ## measure tables of BENCH_ROWS rows (1000000); fails if a bound
 	@tests/bench/data
 bench-streams: $(B)/tenon $(B)/tests/bench/bench_streams $(B)/tests/bench/stamp.so ## measure 10,000 open streams, first events, cancellations; fails if a target is missed
 	@TENON=$(B)/tenon TENON_STAMP=$(B)/tests/bench/stamp.so $(B)/tests/bench/bench_streams
+bench-subscriptions: $(B)/tenon $(B)/tests/bench/bench_subscriptions $(B)/tests/bench/stamp.so ## measure how soon a commit is told, and what 10,000 subscriptions to other rows cost; fails if a target is missed
+	@TENON=$(B)/tenon TENON_STAMP=$(B)/tests/bench/stamp.so $(B)/tests/bench/bench_subscriptions
 
 # ---- fuzzing: every tests/fuzz/fuzz_x.c holds one LLVMFuzzerTestOneInput; needs clang
 FUZZ_SECONDS ?= 30

@@ -1,4 +1,4 @@
-// conformance/fixture_cases.mjs - what the fixture component's plain tools and resources have to answer,
+// conformance/fixture_cases.mjs - what the fixture component's plain tools, resources and prompts have to answer,
 // once, for every client and transport.
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -25,6 +25,33 @@ export const resources = {
   'test://template/123/data': [{ uri: 'test://template/123/data', mimeType: 'application/json',
     text: '{"id":"123","templateTest":true,"data":"Data for ID: 123"}' }],
 };
+
+const user = (content) => ({ role: 'user', content });
+const userText = (text) => user({ type: 'text', text });
+
+// prompt -> what it is asked with, and its messages
+export const prompts = {
+  test_simple_prompt: [undefined, [userText('This is a simple prompt for testing.')]],
+  test_prompt_with_arguments: [{ arg1: 'testValue1', arg2: '{{arg1}} %s "2" 漢' },
+    [userText('Prompt with arguments: arg1=\'testValue1\', arg2=\'{{arg1}} %s "2" 漢\'')]],
+  test_prompt_with_embedded_resource: [{ resourceUri: 'test://example-resource' },
+    [user(resource('test://example-resource', 'text/plain', 'Embedded resource content for testing.')),
+      userText('Please process the embedded resource above.')]],
+  test_prompt_with_image: [undefined, [user({ type: 'image', data: png, mimeType: 'image/png' }),
+    userText('Please analyze the image above.')]],
+};
+
+const ofPrompt = { type: 'ref/prompt', name: 'test_prompt_with_arguments' };
+
+// [what it is for, argument, what was typed, values]
+export const completions = [
+  [ofPrompt, 'arg1', 'par', ['paris', 'park', 'party']],
+  [ofPrompt, 'arg1', 'PARK', ['park']],
+  [ofPrompt, 'arg2', 'test', ['testValue1', 'testValue2']],
+  [ofPrompt, 'arg2', '', ['paris', 'park', 'party', 'testValue1', 'testValue2']],
+  [ofPrompt, 'arg1', 'nothing', []],
+  [{ type: 'ref/prompt', name: 'test_prompt_with_embedded_resource' }, 'resourceUri', 't', []],
+];
 
 export const tools = [...Object.keys(contents), 'test_link', 'test_structured', 'test_tool_with_logging',
   'test_error_handling', 'test_tool_with_progress', 'test_sampling', 'test_elicitation',
@@ -60,3 +87,20 @@ export async function until(what, holds, ms = 5000) {
     await new Promise((wake) => setTimeout(wake, 2));
   }
 }
+
+// Every client that can: lists the prompts, gets each, completes. `ask` has list(), get(name, args) and, if the
+// client knows it, complete(ref, name, value).
+export async function askPrompts(assert, ask) {
+  const names = (await ask.list()).prompts.map(({ name }) => name);
+  assert.deepEqual(Object.keys(prompts).filter((name) => !names.includes(name)), []);
+  for (const [name, [args, messages]] of Object.entries(prompts)) assert.deepEqual((await ask.get(name, args)).messages, messages, name);
+  if (!ask.complete) return;
+  for (const [ref, name, value, values] of completions) assert.deepEqual((await ask.complete(ref, name, value)).completion.values, values);
+}
+
+// The same of the methods of a client of the SDK, v1 or v2.
+export const sdkPrompts = (client) => ({
+  list: () => client.listPrompts(),
+  get: (name, args) => client.getPrompt({ name, ...(args && { arguments: args }) }),
+  complete: (ref, name, value) => client.complete({ ref, argument: { name, value } }),
+});

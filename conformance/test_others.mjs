@@ -11,8 +11,8 @@ import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp';
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { CreateMessageRequestSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { contents, logLines, newTable, resources, tools, until } from './fixture_cases.mjs';
+import { CreateMessageRequestSchema, LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { askPrompts, contents, logLines, newTable, prompts, resources, sdkPrompts, tools, until } from './fixture_cases.mjs';
 import { homeEnvironment, packages, run } from './program.mjs';
 import { startRecorder } from './recorder.mjs';
 import { Judge } from './schema.mjs';
@@ -21,8 +21,9 @@ import { done, test } from './tap.mjs';
 import { judgeExchanges } from './traffic.mjs';
 
 const sentExpected = ['notifications/progress', 'notifications/message', 'sampling/createMessage', 'elicitation/create',
-  'roots/list', 'notifications/tools/list_changed'];
-const methodsExpected = ['initialize', 'ping', 'tools/list', 'tools/call', 'resources/list', 'resources/read', 'logging/setLevel'];
+  'roots/list', 'notifications/tools/list_changed', 'notifications/resources/updated'];
+const methodsExpected = ['initialize', 'ping', 'tools/list', 'tools/call', 'resources/list', 'resources/read', 'logging/setLevel',
+  'prompts/list', 'prompts/get', 'completion/complete', 'resources/subscribe', 'resources/unsubscribe'];
 
 const server = await startServer({}, {}, ['--allow-client-delete', '--component', fixture]);
 const recorder = await startRecorder(server.port);
@@ -33,6 +34,7 @@ const person = { action: 'accept', content: { username: 'testuser', email: 'test
 const personText = `User response: action=accept, content=${JSON.stringify(person.content)}`;
 const textOf = (result) => result.content[0].text;
 const since = (start) => recorder.exchanges.slice(start);
+const watched = 'test://watched-resource';
 const slowCall = (start) => since(start).find(({ request }) => request.text.includes('test_slow'));
 
 async function abortSlow(call) {
@@ -50,9 +52,23 @@ async function abortSlow(call) {
   assert.ok(since(start).some(({ request }) => request.text.includes('notifications/cancelled')));
 }
 
+// Subscribed, touched, heard; after unsubscribing silence.
+async function subscribeAndTouch(client, touch, heard) {
+  await client.subscribeResource({ uri: watched });
+  for (let i = 1; i <= 3; i += 1) {
+    await touch();
+    await until('an update', () => heard.length >= i, 20000);
+  }
+  assert.deepEqual(heard, [watched, watched, watched]);
+  await client.unsubscribeResource({ uri: watched });
+  await touch();
+  assert.equal(heard.length, 3);
+}
+
 async function sdk2(mode) {
   const say = (name) => `SDK v2 (${mode}): ${name}`;
   const logs = [];
+  const heard = [];
   let lists = 0;
   let client;
   let transport;
@@ -64,6 +80,7 @@ async function sdk2(mode) {
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///home/v2' }] }));
     client.setNotificationHandler('notifications/message', ({ params }) => logs.push(params.data));
     client.setNotificationHandler('notifications/tools/list_changed', () => { lists += 1; });
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => heard.push(params.uri));
     transport = new Transport2(new URL(recorder.url));
     await client.connect(transport);
     assert.equal(transport.protocolVersion, '2025-06-18');
@@ -78,6 +95,8 @@ async function sdk2(mode) {
     assert.equal((await client.callTool({ name: 'test_error_handling' })).isError, true);
     await assert.rejects(client.callTool({ name: 'test_nothing' }), { code: -32602 });
   });
+  await test(say('prompts and completion'), () => askPrompts(assert, sdkPrompts(client)));
+  await test(say('a subscription'), () => subscribeAndTouch(client, () => client.callTool({ name: 'test_touch_watched' }), heard));
   await test(say('progress and log messages'), async () => {
     const seen = [];
     await client.callTool({ name: 'test_tool_with_progress' }, { onprogress: ({ progress }) => seen.push(progress) });
@@ -131,6 +150,11 @@ async function aiSdk() {
     assert.ok(listed.includes('test://static-text'));
     for (const [uri, content] of Object.entries(resources)) assert.deepEqual((await client.readResource({ uri })).contents, content);
   });
+  await test('AI SDK: prompts and completion', () => askPrompts(assert, {
+    list: () => client.listPrompts(),
+    get: (name, args) => client.getPrompt({ name, ...(args && { arguments: args }) }),
+    complete: (ref, name, value) => client.complete({ ref, argument: { name, value } }),
+  }));
   await test('AI SDK: elicitation on the stream of the call', async () => {
     assert.equal(textOf(await call('test_elicitation', { message: 'x' })), personText);
   });
@@ -142,9 +166,11 @@ async function aiSdk() {
 
 async function remote() {
   const logs = [];
+  const heard = [];
   const client = new Client({ name: 'conformance', version: '1' }, { capabilities: { sampling: {} } });
   client.setRequestHandler(CreateMessageRequestSchema, () => sample('over stdio'));
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => logs.push(params.data));
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => heard.push(params.uri));
   const call = (name, args, options) => client.callTool({ name, ...(args && { arguments: args }) }, undefined, options);
   let connected = false;
   await test('mcp-remote: connect, a bridge from stdio', async () => {
@@ -166,6 +192,8 @@ async function remote() {
     await until('three log messages', () => logs.length === logLines.length);
     assert.deepEqual(logs, logLines);
   });
+  await test('mcp-remote: prompts and completion through the bridge', () => askPrompts(assert, sdkPrompts(client)));
+  await test('mcp-remote: a subscription through the bridge', () => subscribeAndTouch(client, () => call('test_touch_watched'), heard));
   await test('mcp-remote: sampling through the bridge', async () => {
     assert.equal(textOf(await call('test_sampling', { prompt: 'x' })), 'LLM response: over stdio');
   });
@@ -201,6 +229,20 @@ async function mcpc() {
     assert.equal(textOf(await mcpc('@s', 'tools-call', 'test_slow', 'seconds:=0.3')), 'Slept for 0.3 seconds');
     await mcpc('@s', 'tools-call', 'test_tool_with_logging');
     assert.deepEqual((await mcpc('@s', 'resources-read', 'test://static-text')).contents, resources['test://static-text']);
+  });
+  await test('mcpc: prompts', () => askPrompts(assert, {
+    list: async () => { const listed = await mcpc('@s', 'prompts-list'); return listed.prompts ? listed : { prompts: listed }; },
+    get: (name, args) => mcpc('@s', 'prompts-get', name, ...(args ? [JSON.stringify(args)] : [])),
+  }));
+  await test('mcpc: a subscription', async () => {
+    const start = recorder.exchanges.length;
+    const updates = () => recorder.exchanges.flatMap(({ response }) => response?.events ?? []).filter(({ data }) => data?.includes('resources/updated')).length;
+    const before = updates();
+    await mcpc('@s', 'resources-subscribe', watched);
+    await mcpc('@s', 'tools-call', 'test_touch_watched');
+    await until('the update', () => updates() > before, 20000);
+    await mcpc('@s', 'resources-unsubscribe', watched);
+    assert.ok(since(start).some(({ request }) => request.text.includes('resources/unsubscribe')));
   });
   await test('mcpc: a question that it declares but cannot answer', async () => {
     const result = await mcpc('@s', 'tools-call', 'test_sampling', 'prompt:=x');
@@ -250,6 +292,18 @@ async function inspector() {
     const { status, out, err } = await inspect('resources/read', '--uri', 'test://static-binary');
     assert.equal(status, 0, err);
     assert.deepEqual(JSON.parse(out).contents, resources['test://static-binary']);
+  });
+  await test('Inspector: prompts', async () => {
+    const ask = async (...words) => {
+      const { status, out, err } = await inspect(...words);
+      assert.equal(status, 0, err);
+      return JSON.parse(out);
+    };
+    const listed = (await ask('prompts/list')).prompts.map(({ name }) => name);
+    assert.deepEqual(Object.keys(prompts).filter((name) => !listed.includes(name)), []);
+    assert.deepEqual((await ask('prompts/get', '--prompt-name', 'test_prompt_with_image')).messages, prompts.test_prompt_with_image[1]);
+    const { messages } = await ask('prompts/get', '--prompt-name', 'test_prompt_with_arguments', '--prompt-args', 'arg1=one', 'arg2=two');
+    assert.equal(messages[0].content.text, "Prompt with arguments: arg1='one', arg2='two'");
   });
   await test('Inspector: logging/setLevel', async () => {
     // of its own names of levels only two are names of the protocol

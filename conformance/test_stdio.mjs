@@ -3,23 +3,25 @@
 // what the server says while a call runs has the same pipe as its answers. Every line of both is judged.
 
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
   CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema, LoggingMessageNotificationSchema,
-  ResourceListChangedNotificationSchema, ToolListChangedNotificationSchema,
+  ResourceListChangedNotificationSchema, ResourceUpdatedNotificationSchema, ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { contents, logLines, newTable, resources, tools, until } from './fixture_cases.mjs';
+import { askPrompts, contents, logLines, newTable, resources, sdkPrompts, tools, until } from './fixture_cases.mjs';
 import { Judge } from './schema.mjs';
-import { binary, createTable, fixture, freshData } from './server.mjs';
+import { binary, createTable, fixture, freshData, tenon } from './server.mjs';
 import { done, test } from './tap.mjs';
 import { Session } from './traffic.mjs';
 
 const sentExpected = ['notifications/progress', 'notifications/message', 'sampling/createMessage', 'elicitation/create',
-  'roots/list', 'notifications/tools/list_changed', 'notifications/resources/list_changed'];
+  'roots/list', 'notifications/tools/list_changed', 'notifications/resources/list_changed', 'notifications/resources/updated'];
 const methodsExpected = ['initialize', 'ping', 'tools/list', 'tools/call', 'resources/list', 'resources/read',
-  'resources/templates/list', 'logging/setLevel'];
+  'resources/templates/list', 'logging/setLevel', 'prompts/list', 'prompts/get', 'completion/complete', 'resources/subscribe',
+  'resources/unsubscribe'];
 
 // Keeps the lines of the pipe as they are, in both directions: {from, message}.
 class WatchedTransport extends StdioClientTransport {
@@ -47,12 +49,14 @@ const transport = new WatchedTransport({ command: binary, args: ['stdio', '--dat
 const client = new Client({ name: 'conformance', version: '1' }, { capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } } });
 const logs = [];
 const lists = [];
+const updates = [];
 const roots = [{ uri: 'file:///home/stdio', name: 'Home' }];
 client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => ({ role: 'assistant', model: 'test-model',
   content: { type: 'text', text: `echo ${params.messages[0].content.text}` } }));
 client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' }));
 client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }));
 client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => logs.push(params.data));
+client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updates.push(params));
 client.setNotificationHandler(ToolListChangedNotificationSchema, () => lists.push('tools'));
 client.setNotificationHandler(ResourceListChangedNotificationSchema, () => lists.push('resources'));
 
@@ -95,6 +99,27 @@ await test('stdio: sampling, elicitation, roots', async () => {
   assert.match(textOf(await call('test_elicitation', { message: 'x' })), /^User response: action=decline/);
   assert.deepEqual(JSON.parse(textOf(await call('test_roots'))), { roots });
 });
+await test('stdio: prompts and completion', () => askPrompts(assert, sdkPrompts(client)));
+await test('stdio: a resource and a row are subscribed to, changed here and by another process', async () => {
+  const [watched, row, table] = ['test://watched-resource', 'db://geo/currencies/EUR', 'db://geo/currencies'];
+  for (const uri of [watched, row, table]) await client.subscribeResource({ uri });
+  const hears = (uri) => until(uri, () => updates.some((update) => update.uri === uri), 20000);
+  await call('test_touch_watched');
+  await hears(watched);
+  await call('update_currencies', { id: 'EUR', changes: { name: 'Changed' } });
+  await Promise.all([row, table].map(hears));
+  updates.length = 0;
+  const file = join(place.dir, 'rows.ndjson');
+  writeFileSync(file, '{"code":"XX8","numeric":"996","name":"Imported"}\n');
+  tenon(['import', '--data', place.data, 'geo.currencies', file]);
+  await hears(table);
+  assert.ok(updates.every(({ uri }) => uri === table));
+  for (const uri of [watched, row, table]) await client.unsubscribeResource({ uri });
+  updates.length = 0;
+  await call('update_currencies', { id: 'EUR', changes: { name: 'Changed again' } });
+  await client.ping();
+  assert.deepEqual(updates, []);
+});
 await test('stdio: C-03 a cancelled call has no answer, others go on', async () => {
   const abort = new AbortController();
   let step;
@@ -129,6 +154,7 @@ await test('GEN-01 stdio: every message validates, every method was seen', () =>
     if (from === 'server') session.said(message, pipe);
     else if ('method' in message && 'id' in message) session.asked(message, pipe);
   }
+  session.finish();
   console.log(`# ${session.judged} messages judged`);
   assert.deepEqual(methodsExpected.filter((method) => !session.methods.has(method)), [], 'got no result');
   assert.deepEqual(sentExpected.filter((method) => !session.sent.has(method)), [], 'was never sent');

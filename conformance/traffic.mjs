@@ -18,6 +18,8 @@ export class Session {
     this.tokens = new Map(); // of the client, by progress token: {request, last}
     this.questions = new Map(); // of the server, by id: its request
     this.events = new Map(); // by id: {origin, data}
+    this.subscribed = new Set(); // URIs, at any time
+    this.updated = new Set(); // URIs
     this.cancelled = new Set(); // ids of requests that the client cancelled
     this.deleted = false; // the client ended the session
     this.judged = 0;
@@ -38,12 +40,14 @@ export class Session {
     if (message.method === 'notifications/cancelled') this.cancelled.add(idKey(message.params?.requestId));
   }
 
-  // At the end: a stream that the server ended itself owes its answer, unless the client wanted none.
+  // At the end: a stream that the server ended itself owes its answer, unless the client wanted none; and
+  // only what was subscribed to is told.
   finish() {
     for (const [id, { origin, done, message }] of this.requests) {
       const owed = !done && !this.deleted && !this.cancelled.has(id) && origin.exchange?.response.ended;
       assert.ok(!owed, `T-13 the stream ended without an answer: ${show(message)}`);
     }
+    for (const uri of this.updated) assert.ok(this.subscribed.has(uri), `RS-11 told of ${uri}, to which nobody subscribed`);
   }
 
   said(message, origin) {
@@ -64,7 +68,9 @@ export class Session {
     assert.equal(request.origin, origin, `T-23 an answer on a stream that is not its own: ${show(answer)}`);
     request.done = true;
     this.judge.checkAnswer(answer, request.method);
-    if ('result' in answer) this.methods.add(request.method);
+    if (!('result' in answer)) return;
+    this.methods.add(request.method);
+    if (request.method === 'resources/subscribe') this.subscribed.add(request.message.params.uri);
   }
 
   question(request) {
@@ -80,6 +86,7 @@ export class Session {
     if (/list_changed$|resources\/updated$/.test(message.method)) {
       assert.ok(origin.pushes, `T-12 not on the stream of a call: ${show(message)}`);
     }
+    if (message.method === 'notifications/resources/updated') this.updated.add(message.params.uri);
   }
 
   progress(message, origin) {

@@ -1,4 +1,4 @@
-/* hello.c - a component to copy: five tools, a resource and a template.
+/* hello.c - a component to copy: five tools, a resource, a template and a prompt.
  *
  *   cc -fPIC -shared -o hello.so hello.c     (with -I of where tenon.h is)
  *   tenon serve --component ./hello.so
@@ -6,10 +6,12 @@
  * greet   arguments in, text out               roll      a structured result with its schema
  * count   long work: progress, cancellation    ask_name  a question to the user
  * fetch   a result that points to a resource   hello://about, hello://greeting/{name}
+ * welcome a prompt, whose language is completed
  */
 #include <tenon.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 TENON_COMPONENT
 
@@ -80,6 +82,35 @@ static int read_greeting(struct tenon_call *call, void *ctx)
                                tenon_format(call, "Hello, %s!", tenon_variable(call, "name", 0)));
 }
 
+/* The required argument is there; what an optional one is without a client's word is yours to say.
+ */
+static int welcome(struct tenon_call *call, void *ctx)
+{
+    const char *language = tenon_argument_text(call, "language", NULL);
+    (void)ctx;
+    tenon_textf(call, "Write a welcome for %s in %s.", tenon_argument_text(call, "name", NULL),
+                language ? language : "English");
+    tenon_role(call, TENON_ASSISTANT);
+    return tenon_text(call, "With pleasure. How formal shall it be?");
+}
+
+/* All that begin with what was typed; the server sends the first 100. */
+static int complete_welcome(struct tenon_call *call, const char *argument, const char *value,
+                            void *ctx)
+{
+    static const char *const languages[] = {"English", "French", "German", "Greek", "Italian"};
+    (void)ctx;
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+        if (strcmp(argument, "language") == 0 && strncmp(languages[i], value, strlen(value)) == 0)
+            tenon_complete(call, languages[i]);
+    return 0;
+}
+
+static const struct tenon_prompt_argument of_welcome[] = {
+    {.name = "name", .description = "Who is welcomed", .required = true},
+    {.name = "language", .description = "English if it is left out"},
+};
+
 static const struct tenon_tool tools[] = {
     {
         .name = "greet",
@@ -138,5 +169,15 @@ int tenon_component(struct tenon *tenon)
                                   .mime_type = "text/plain",
                                   .read = read_greeting,
                               });
+    tenon_add_prompt(tenon, &(struct tenon_prompt){
+                                .name = "welcome",
+                                .title = "Welcome",
+                                .description = "Asks for a welcome to somebody.",
+                                .arguments = of_welcome,
+                                .n_arguments = sizeof of_welcome / sizeof *of_welcome,
+                                .is_inline = true,
+                                .render = welcome,
+                                .complete = complete_welcome,
+                            });
     return 0; /* what was refused is told by the server */
 }

@@ -129,6 +129,8 @@ static inline const struct mcp_method_row *mcp_method_row(enum mcp_revision revi
 
 /* The handlers, written by hand. 0, an error of base/err.h, or what core/call.h
  * says of answers that come later. */
+int mcp_on_completion_complete(struct call *call, const struct mcp_complete_request_params *params,
+                               struct mcp_complete_result *ret);
 int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_params *params,
                       struct mcp_initialize_result *ret);
 int mcp_on_logging_set_level(struct call *call, const struct mcp_set_level_request_params *params,
@@ -137,12 +139,20 @@ int mcp_on_notifications_cancelled(struct call *call, const struct mcp_cancelled
 int mcp_on_notifications_initialized(struct call *call, const struct mcp_notification_params *params);
 int mcp_on_ping(struct call *call, const struct mcp_request_params *params,
                 struct mcp_result *ret);
+int mcp_on_prompts_get(struct call *call, const struct mcp_get_prompt_request_params *params,
+                       struct mcp_get_prompt_result *ret);
+int mcp_on_prompts_list(struct call *call, const struct mcp_paginated_request_params *params,
+                        struct mcp_list_prompts_result *ret);
 int mcp_on_resources_list(struct call *call, const struct mcp_paginated_request_params *params,
                           struct mcp_list_resources_result *ret);
 int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,
                           struct mcp_read_resource_result *ret);
+int mcp_on_resources_subscribe(struct call *call, const struct mcp_subscribe_request_params *params,
+                               struct mcp_result *ret);
 int mcp_on_resources_templates_list(struct call *call, const struct mcp_paginated_request_params *params,
                                     struct mcp_list_resource_templates_result *ret);
+int mcp_on_resources_unsubscribe(struct call *call, const struct mcp_unsubscribe_request_params *params,
+                                 struct mcp_result *ret);
 int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_params *params,
                       struct mcp_call_tool_result *ret);
 int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_params *params,

@@ -66,6 +66,11 @@ int cli_flush(void);
  * CLI_USAGE, with the message written. */
 int cli_config(const struct cli_args *args, struct arena *arena, struct config *ret);
 
+/* The list of the settings, then what --component gives. 0, or CLI_FAILED with the message written.
+ */
+int cli_gather_components(const struct cli_args *args, struct arena *arena,
+                          struct config_list *list);
+
 /* Options that several commands share. */
 #define CLI_OPTION_CONFIG                                   \
     {                                                       \
@@ -79,6 +84,11 @@ int cli_config(const struct cli_args *args, struct arena *arena, struct config *
     {                                                                           \
         "--mode", "sync|nosync", "how durable an acknowledged write is", "mode" \
     }
+#define CLI_OPTION_COMPONENT                                                                   \
+    {                                                                                          \
+        "--component", "PATH", "a shared object, or a folder with component.json; repeatable", \
+            NULL                                                                               \
+    }
 #define CLI_OPTIONS_END        \
     {                          \
         NULL, NULL, NULL, NULL \
@@ -89,6 +99,7 @@ extern const struct cli_command cli_table_create, cli_table_list, cli_table_desc
 extern const struct cli_command cli_table_alter, cli_table_drop;
 extern const struct cli_command cli_index_create, cli_index_list, cli_index_drop;
 extern const struct cli_command cli_session_list, cli_session_close;
+extern const struct cli_command cli_component_check, cli_component_apply;
 extern const struct cli_command cli_explain, cli_import, cli_export, cli_doctor;
 
 #endif

@@ -218,9 +218,11 @@ const struct cli_command cli_doctor = {
     .operands = "[URL]",
     .summary = "Check the server at URL, or the database of --data",
     .options = options,
-    .notes = "Of a server: does it answer as an MCP server should? Of a database, which may be in "
-             "use: do rows,\nindex entries, counts and change log agree? Nothing is written.\n"
-             "Exit status 0 if nothing was found, else 1.",
+    .notes =
+        "Of a server: does it answer as an MCP server should? Of a database, which may be in "
+        "use: do rows,\nindex entries, counts, change log, sessions and their subscriptions agree? "
+        "Nothing is written.\n"
+        "Exit status 0 if nothing was found, else 1.",
     .operands_max = 1,
     .run = run,
 };

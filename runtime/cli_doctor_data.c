@@ -39,6 +39,19 @@ static void print_summary(const struct cli_data *data, const struct store_checke
         puts("all of it agrees");
 }
 
+/* What SYS holds, if it holds anything. */
+static void print_sessions(const struct store_checked *done)
+{
+    if (!done->n_sessions && !done->n_jobs && !done->n_streams && !done->n_subscriptions)
+        return;
+    printf(
+        "note  %llu sessions with %llu streams (%llu frames), %llu subscriptions and %llu waiting "
+        "messages; %llu jobs\n",
+        (unsigned long long)done->n_sessions, (unsigned long long)done->n_streams,
+        (unsigned long long)done->n_frames, (unsigned long long)done->n_subscriptions,
+        (unsigned long long)done->n_pushes, (unsigned long long)done->n_jobs);
+}
+
 static int check(const struct cli_args *args)
 {
     struct cli_data data;
@@ -47,6 +60,8 @@ static int check(const struct cli_args *args)
     int status = cli_data_open(&data, args, CLI_READS);
     if (status == 0) {
         int n = store_check(data.store, print_finding, NULL, &done);
+        if (n >= 0)
+            print_sessions(&done);
         if (n >= 0)
             print_summary(&data, &done, n);
         status = n < 0 ? cli_store_failed(&data, "the check", n) : n ? CLI_FAILED : CLI_DONE;

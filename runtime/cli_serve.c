@@ -9,17 +9,27 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "cli.h"
+#include "component_watch.h"
 #include "components.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "transfer_jobs.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define SWEEP_SESSIONS 1000 /* of one step */
 #define SWEEP_MS       200  /* of one tick */
+
+/* What the processes of a server tell each other of components that are folders. */
+struct board {
+    _Atomic uint32_t asked;  /* rises with each SIGHUP: they are to be tried again */
+    _Atomic uint32_t passed; /* rises with each trial that went well: workers read them again */
+    _Atomic bool is_kept;    /* there was a keeper before: what changed without one is not seen */
+};
 
 struct server {
     const struct cli_args *args;
@@ -31,6 +41,9 @@ struct server {
     struct store *store; /* of this process */
     struct core *core;   /* likewise; in a worker */
     struct loop *loop;
+    struct board *board;           /* shared; NULL: of stdio */
+    struct component_watch *watch; /* in the keeper, and of stdio */
+    uint32_t seen;                 /* of `asked` in the keeper, of `passed` in a worker */
 };
 
 static void fill_core_config(const struct config *config, struct core_config *ret)
@@ -45,6 +58,8 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .search_scan_rows = config->search_scan_rows,
         .row_bytes = config->row_bytes,
         .ask_timeout_ms = config->ask_timeout_ms,
+        .coalesce_ms = config->coalesce_ms,
+        .max_subscriptions = config->max_subscriptions,
         .profile_enabled = {true, true},
         .started_ms = clock_wall_ms(),
         .pid = getpid(),
@@ -86,19 +101,46 @@ static void close_store(struct server *server)
     server->store = NULL;
 }
 
-/* Names that tables have as well. */
+/* Names that tables have as well, and tables of components. */
 static int check_components(void *ctx, struct tenon *tenon)
 {
     struct server *server = ctx;
     int err = server->store ? 0 : open_store(server);
-    if (err < 0)
-        return err;
-    err = components_check_tables(tenon, server->store);
-    if (err == ERR_EXISTS)
-        log_error("component " STR_FMT, STR_ARG(tenon->fault));
-    else if (err < 0)
-        log_error("the names of components cannot be checked: %s", err_text(err));
-    return err;
+    return err < 0 ? err : components_make_tables(&server->config.components, tenon, server->store);
+}
+
+/* ---- components that are folders ------------------------------------------------------------ */
+
+static int enter_change(struct store *store, struct str uri)
+{
+    struct store_op op = {.kind = STORE_LOG_RESOURCE, .if_version = STORE_ANY, .key = uri};
+    struct store_write write = {.space = STORE_DATA, .ops = &op, .n_ops = 1};
+    return store_apply(store, &write);
+}
+
+/* Of stdio it is entered on the loop, which must not wait. */
+static int file_changed(void *ctx, struct str uri)
+{
+    struct server *server = ctx;
+    char text[URI_BYTES_MAX + 1];
+    if (server->board)
+        return enter_change(server->store, uri);
+    snprintf(text, sizeof text, STR_FMT, STR_ARG(uri));
+    return tenon_resource_changed(server->core_config.components, text);
+}
+
+static int watch_components(struct server *server)
+{
+    struct str state = arena_printf(&server->arena, "%s/components.seen", server->config.data_dir);
+    const struct component_watch_config config = {
+        .files = &server->config.components,
+        .data_dir = server->config.data_dir,
+        .mode = server->config.mode,
+        .state = server->board ? state.p : NULL,
+        .changed = file_changed,
+        .ctx = server,
+    };
+    return state.p ? component_watch_new(&config, &server->watch) : ERR_NO_MEMORY;
 }
 
 /* ---- in a worker ---------------------------------------------------------------------------- */
@@ -108,7 +150,9 @@ static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *
 {
     struct server *server = ctx;
     (void)slot;
-    int err = components_load(&server->config.components, &server->core_config.components);
+    server->seen = server->board ? atomic_load(&server->board->passed) : 0;
+    int err =
+        components_load_what_works(&server->config.components, &server->core_config.components);
     if (err == 0)
         err = open_store(server);
     if (err < 0)
@@ -120,7 +164,7 @@ static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *
         close_store(server);
     else
         server->core = *ret, server->loop = loop;
-    return err;
+    return err < 0 || server->board ? err : watch_components(server);
 }
 
 /* While a write transaction stands in one process, all others wait to write. */
@@ -129,12 +173,24 @@ static int64_t worker_standing_ms(void *ctx)
     return store_write_standing_ms(((struct server *)ctx)->store);
 }
 
+static bool wants_components_again(struct server *server)
+{
+    if (!server->board)
+        return component_watch_look(server->watch);
+    uint32_t passed = atomic_load(&server->board->passed);
+    bool is_new = passed != server->seen;
+    server->seen = passed;
+    return is_new;
+}
+
 /* And who waits for another process gets an answer some time. */
 static void worker_tick(void *ctx)
 {
     struct server *server = ctx;
     store_expire_writes(server->store);
     core_tick(server->core);
+    if (wants_components_again(server))
+        components_reload(&server->config.components, server->core_config.components);
 }
 
 static void worker_closing(void *ctx, struct core *core)
@@ -163,19 +219,31 @@ static void worker_ending(void *ctx, struct core *core)
 }
 
 /* What is on its way to the store is the core's: letters, frames. */
-static void settle(struct server *server)
+static void write_waiting(struct server *server)
 {
     struct store_write nothing = {.space = STORE_SYS};
     store_apply(server->store, &nothing);
+}
+
+static void settle(struct server *server)
+{
+    write_waiting(server);
     loop_drain(server->loop);
 }
 
+static void worker_leaving(void *ctx)
+{
+    write_waiting(ctx);
+}
+
+/* The components stay: threads of theirs may call what tenon.h offers up to the end. */
 static void worker_stop(void *ctx, struct core *core)
 {
     struct server *server = ctx;
+    if (!server->board)
+        component_watch_free(server->watch);
     settle(server);
     core_free(core);
-    components_free(server->core_config.components);
     close_store(server);
 }
 
@@ -183,7 +251,24 @@ static void worker_stop(void *ctx, struct core *core)
 
 static int keeper_start(void *ctx)
 {
-    return open_store(ctx);
+    struct server *server = ctx;
+    int err = open_store(server);
+    server->seen = atomic_load(&server->board->asked);
+    if (err == 0)
+        err = watch_components(server);
+    if (err == 0 && atomic_exchange(&server->board->is_kept, true))
+        component_watch_force(server->watch);
+    return err;
+}
+
+static void look_at_components(struct server *server)
+{
+    uint32_t asked = atomic_load(&server->board->asked);
+    if (asked != server->seen)
+        component_watch_force(server->watch);
+    server->seen = asked;
+    if (component_watch_look(server->watch))
+        atomic_fetch_add(&server->board->passed, 1);
 }
 
 /* Until nothing is expired, or the time of a tick is used up. */
@@ -202,24 +287,31 @@ static int keeper_tick(void *ctx)
     struct server *server = ctx;
     int err = store_maintain(server->store);
     int swept = sweep(server->store);
+    look_at_components(server);
     return err < 0 ? err : swept;
 }
 
 static void keeper_stop(void *ctx)
 {
-    close_store(ctx);
+    struct server *server = ctx;
+    component_watch_free(server->watch);
+    close_store(server);
 }
 
 /* ---- in the supervisor ---------------------------------------------------------------------- */
 
 static int validate(void *ctx)
 {
-    int err = read_again(ctx);
+    struct server *server = ctx;
+    int err = read_again(server);
+    atomic_fetch_add(&server->board->asked, 1); /* whatever the settings say */
     if (err < 0)
         log_error("SIGHUP: the configuration is wrong; the one that holds stays");
     else
-        log_info("SIGHUP: times of sessions and of questions to clients, and sizes of list pages, "
-                 "hold as they are now; all else as it was at the start");
+        log_info(
+            "SIGHUP: times of sessions and of questions to clients, and sizes of list pages, "
+            "hold as they are now, folders of components are read again; all else as it was at "
+            "the start");
     return err;
 }
 
@@ -245,31 +337,13 @@ static void print_client(void *ctx, uint16_t port)
 
 /* ---- the commands --------------------------------------------------------------------------- */
 
-/* Those of the settings file, then those of the command line. */
-static int gather_components(struct server *server)
-{
-    const struct cli_args *args = server->args;
-    struct config_list *list = &server->config.components;
-    struct str *v = arena_array(&server->arena, (size_t)list->n + args->n_given, sizeof *v);
-    uint32_t n = list->n;
-    if (!v)
-        return cli_failed("%s", err_text(ERR_NO_MEMORY));
-    if (n)
-        memcpy(v, list->v, n * sizeof *v);
-    for (uint32_t i = 0; i < args->n_given; i++)
-        if (strcmp(args->given[i].option->name, "--component") == 0)
-            v[n++] = str_of(args->given[i].value);
-    *list = (struct config_list){v, n};
-    return 0;
-}
-
 static int server_init(struct server *server, const struct cli_args *args)
 {
     *server = (struct server){.args = args};
     arena_init(&server->arena, 0);
     int status = cli_config(args, &server->arena, &server->config);
     if (status == 0)
-        status = gather_components(server);
+        status = cli_gather_components(args, &server->arena, &server->config.components);
     if (status)
         return status;
     server->store_config = (struct store_config){
@@ -288,6 +362,16 @@ static uint32_t count_workers(const struct config *config)
     if (config->workers)
         return config->workers;
     return cores < 1 ? 1 : cores < WORKERS_MAX ? (uint32_t)cores : WORKERS_MAX;
+}
+
+static int open_board(struct server *server)
+{
+    void *board = mmap(NULL, sizeof *server->board, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        return cli_failed("%s", err_text(ERR_NO_MEMORY)), ERR_NO_MEMORY;
+    server->board = board;
+    return 0;
 }
 
 static int serve(struct server *server)
@@ -319,6 +403,7 @@ static int serve(struct server *server)
         .worker_closing = worker_closing,
         .worker_hurry = worker_hurry,
         .worker_ending = worker_ending,
+        .worker_leaving = worker_leaving,
         .validate = validate,
         .reload = worker_reload,
         .worker_stop = worker_stop,
@@ -331,6 +416,8 @@ static int serve(struct server *server)
         log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
         return CLI_FAILED;
     }
+    if (open_board(server) < 0)
+        return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)
         return CLI_FAILED;
     if (log_ring_open() < 0)
@@ -361,6 +448,7 @@ static int run_stdio(const struct cli_args *args)
             .worker_start = worker_start,
             .worker_tick = worker_tick,
             .worker_ending = worker_ending,
+            .worker_leaving = worker_leaving,
             .worker_stop = worker_stop,
         };
         server.store_config.volatile_sys = true;
@@ -374,16 +462,11 @@ static int run_stdio(const struct cli_args *args)
     return status;
 }
 
-#define OPTION_COMPONENT                                                                         \
-    {                                                                                            \
-        "--component", "FILE", "a shared object with tools and resources; may be repeated", NULL \
-    }
-
 static const struct cli_option serve_options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
     CLI_OPTION_MODE,
-    OPTION_COMPONENT,
+    CLI_OPTION_COMPONENT,
     {"--listen", "HOST:PORT", "address to serve on (default: 127.0.0.1:8750)", "listen"},
     {"--workers", "N", "worker processes (default: one per core)", "workers"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",
@@ -403,7 +486,7 @@ const struct cli_command cli_serve = {
 };
 
 static const struct cli_option stdio_options[] = {
-    CLI_OPTION_CONFIG, CLI_OPTION_DATA, CLI_OPTION_MODE, OPTION_COMPONENT, CLI_OPTIONS_END,
+    CLI_OPTION_CONFIG, CLI_OPTION_DATA, CLI_OPTION_MODE, CLI_OPTION_COMPONENT, CLI_OPTIONS_END,
 };
 
 const struct cli_command cli_stdio = {

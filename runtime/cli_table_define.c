@@ -158,6 +158,7 @@ static void print_definition(FILE *out)
         "  indexes     searches go by them. A minus turns an attribute's order round, a dot leads\n"
         "              into an object; unique refuses rows with the same values. \"indexed\":\n"
         "              [\"region\"] is short for indexes of one attribute each\n"
+        "  mcp         false: no client of the application profile ever sees the table\n"
         "  attributes  for each: hidden (clients never see it), nullable (null is allowed too),\n"
         "              role createdTime, updatedTime or version (the server sets it), default\n"
         "              {\"value\": ...}, \"uuid\", \"now\" or \"today\" (where a new row lacks "

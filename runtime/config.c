@@ -42,7 +42,7 @@ static const struct key keys[] = {
     {"mode", MODE, AT(mode), 0, 0, "sync",
      "sync: acknowledged means on disk; nosync: survives a killed process, not a power cut"},
     {"components", LIST, AT(components), 0, 0, NULL,
-     "shared objects with tools and resources of their own (tenon.h)"},
+     "shared objects (tenon.h) and folders (component.json) with tools and more of their own"},
     {"allowedOrigins", LIST, AT(allowed_origins), 0, 0, NULL,
      "Origin values of browser clients, beside loopback ones; \"*\": any"},
     {"allowedHosts", LIST, AT(allowed_hosts), 0, 0, NULL,
@@ -80,7 +80,10 @@ static const struct key keys[] = {
     IDLE_PROFILE("mcp.operations"),
     {"mcp.serverRequest.timeoutMs", COUNT, AT(ask_timeout_ms), 1, ASK_TIMEOUT_MAX_MS, "30000",
      "how long a client may take to answer a request of the server"},
-    {"mcp.subscriptions.coalesceMs", COUNT, AT(idle), 0, DAY_S * 1000, NULL, NULL},
+    {"mcp.subscriptions.coalesceMs", COUNT, AT(coalesce_ms), 0, COALESCE_MS_MAX, "0",
+     "changes of a resource so soon after the first are told together"},
+    {"mcp.subscriptions.max", COUNT, AT(max_subscriptions), 1, SUBSCRIPTIONS_SESSION_MAX, "10000",
+     "subscriptions of a session"},
 };
 #define N_KEYS (sizeof keys / sizeof *keys)
 

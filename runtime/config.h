@@ -43,6 +43,7 @@ struct config {
     struct config_list operations_allow, operations_deny; /* v NULL: not given */
     uint32_t search_max, search_scan_rows, row_bytes;
     uint32_t ask_timeout_ms;
+    uint32_t coalesce_ms, max_subscriptions;
     union {
         uint32_t count;
         const char *text;

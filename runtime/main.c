@@ -6,13 +6,15 @@
 #include "base/version.h"
 #include "cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct cli_command *const commands[] = {
-    &cli_serve,          &cli_stdio,       &cli_table_create, &cli_table_list,
-    &cli_table_describe, &cli_table_alter, &cli_table_drop,   &cli_index_create,
-    &cli_index_list,     &cli_index_drop,  &cli_session_list, &cli_session_close,
-    &cli_explain,        &cli_import,      &cli_export,       &cli_doctor,
+    &cli_serve,           &cli_stdio,           &cli_table_create, &cli_table_list,
+    &cli_table_describe,  &cli_table_alter,     &cli_table_drop,   &cli_index_create,
+    &cli_index_list,      &cli_index_drop,      &cli_session_list, &cli_session_close,
+    &cli_component_check, &cli_component_apply, &cli_explain,      &cli_import,
+    &cli_export,          &cli_doctor,
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
@@ -63,6 +65,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGCHLD, SIG_DFL); /* who started us may ignore it; how our children end would be lost */
     if (argc < 2) {
         print_overview(stderr);
         return CLI_USAGE;

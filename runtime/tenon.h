@@ -1,4 +1,4 @@
-/* tenon.h - the component API: tools and resources of your own in a Tenon server.
+/* tenon.h - the component API: tools, resources and prompts of your own in a Tenon server.
  *
  * A component is a shared object that a server loads (`tenon serve --component ./mine.so`). It
  * defines two symbols: the version of this header that it was compiled with, and the function that
@@ -66,7 +66,7 @@ const char *tenon_err_text(int err);
 
 /* ---- A component ---------------------------------------------------------------------------- */
 
-#define TENON_ABI 1u /* changes when compiled components would not work any more */
+#define TENON_ABI 2u /* changes when compiled components would not work any more */
 
 #if defined(__GNUC__)
 #define TENON_PUBLIC __attribute__((visibility("default")))
@@ -75,7 +75,7 @@ const char *tenon_err_text(int err);
 #endif
 
 struct tenon;      /* the server, as a component sees it; valid as long as the process */
-struct tenon_call; /* one tools/call or resources/read that a callback answers */
+struct tenon_call; /* one request that a callback answers */
 
 /* Once in a component, outside functions: says which header it was compiled with. */
 #define TENON_COMPONENT                                     \
@@ -122,13 +122,24 @@ int tenon_add_tool(struct tenon *tenon, const struct tenon_tool *tool);
 
 /* ---- Resources (Server Features, Resources) ------------------------------------------------- */
 
+/* Annotations of a resource (Resources, Annotations); what is 0 is left out. */
+struct tenon_annotations {
+    bool for_user, for_assistant; /* audience */
+    bool has_priority;
+    double priority;           /* 0 to 1 */
+    const char *last_modified; /* ISO 8601 */
+};
+
 struct tenon_resource {
     const char *uri;   /* with a scheme; not db: and tenon:, which are the server's */
     const char *name;  /* not empty */
     const char *title; /* NULL: none; also the next two */
     const char *description;
     const char *mime_type; /* of the contents that do not say another */
-    bool is_inline;        /* as of a tool */
+    struct tenon_annotations annotations;
+    int64_t size;      /* bytes of the contents, if known; 0: not said */
+    bool subscribable; /* you call tenon_resource_changed when it reads differently */
+    bool is_inline;    /* as of a tool */
     /* Gives the contents by tenon_contents_text and tenon_contents_blob, at least one. An error is
      * answered as a JSON-RPC error. */
     int (*read)(struct tenon_call *call, void *ctx);
@@ -140,18 +151,50 @@ int tenon_add_resource(struct tenon *tenon, const struct tenon_resource *resourc
 
 struct tenon_template {
     const char *uri_template; /* RFC 6570: "note://{user}/{id}", "file:///{+path}", "x://a{?q}" */
-    const char *name, *title, *description, *mime_type; /* as of a resource */
+    const char *name, *title, *description, *mime_type; /* as of a resource; also the next three */
+    struct tenon_annotations annotations;
+    bool subscribable; /* each URI that fits */
     bool is_inline;
     /* As of a resource; tenon_variable gives what the URI holds. An escaped / or \ does not match a
      * `{variable}`, so its value is no path unless you ask for one by {+variable}. */
     int (*read)(struct tenon_call *call, void *ctx);
-    /* Proposes values of a variable that begins with `value`, by tenon_complete. NULL: none. */
+    /* Proposes values of a variable for one who has typed `value`, by tenon_complete. NULL: none.
+     */
     int (*complete)(struct tenon_call *call, const char *variable, const char *value, void *ctx);
     void *ctx;
 };
 
 /* As tenon_add_tool. Templates are tried in the order of their registration, resources before. */
 int tenon_add_template(struct tenon *tenon, const struct tenon_template *template_);
+
+/* ---- Prompts (Server Features, Prompts) ----------------------------------------------------- */
+
+struct tenon_prompt_argument {
+    const char *name;  /* as of a tool */
+    const char *title; /* NULL: none; also the next one */
+    const char *description;
+    bool required;
+};
+
+struct tenon_prompt {
+    const char *name;        /* as of a tool */
+    const char *title;       /* NULL: none */
+    const char *description; /* not empty */
+    const struct tenon_prompt_argument *arguments;
+    unsigned n_arguments;
+    bool is_inline; /* as of a tool */
+    /* Builds the messages: each call of tenon_text, _image, _audio, _embed_text, _embed_blob or
+     * _link makes one, said by the role of tenon_role. The required arguments are there. An error,
+     * and a prompt without messages, is answered as a JSON-RPC error: TENON_ERR_ARGUMENT as one of
+     * the client's, all others as internal, with the text of tenon_fail. */
+    int (*render)(struct tenon_call *call, void *ctx);
+    /* Proposes values of an argument, as of a template. NULL: none. */
+    int (*complete)(struct tenon_call *call, const char *argument, const char *value, void *ctx);
+    void *ctx;
+};
+
+/* As tenon_add_tool. */
+int tenon_add_prompt(struct tenon *tenon, const struct tenon_prompt *prompt);
 
 /* ---- In a call: what it is about ------------------------------------------------------------
  * These and all below are for the thread of the callback, until it returns. */
@@ -218,7 +261,8 @@ int tenon_textf(struct tenon_call *call, const char *format, ...)
 int tenon_image(struct tenon_call *call, const char *mime_type, const void *data, size_t len);
 int tenon_audio(struct tenon_call *call, const char *mime_type, const void *data, size_t len);
 
-/* A resource in the result; it need not be a registered one. `mime_type` may be NULL. */
+/* A resource in the result; it need not be a registered one. `mime_type` may be NULL, which in a
+ * prompt is text/plain and application/octet-stream. */
 int tenon_embed_text(struct tenon_call *call, const char *uri, const char *mime_type,
                      const char *text);
 int tenon_embed_blob(struct tenon_call *call, const char *uri, const char *mime_type,
@@ -250,9 +294,20 @@ int tenon_contents_text(struct tenon_call *call, const char *uri, const char *mi
 int tenon_contents_blob(struct tenon_call *call, const char *uri, const char *mime_type,
                         const void *data, size_t len);
 
-/* In a complete callback: proposes a value. No callback is called yet: the server has no
- * completion. */
+/* ---- In a call: prompts and completion (Utilities, Completion) ------------------------------ */
+
+enum tenon_role { TENON_USER, TENON_ASSISTANT };
+
+/* Who says the messages of a prompt that are added from here on; TENON_USER at first. */
+int tenon_role(struct tenon_call *call, enum tenon_role role);
+
+/* In a complete callback: proposes a value, best first. The first 100 are sent; the others count
+ * for the total. */
 int tenon_complete(struct tenon_call *call, const char *value);
+/* How many there are, if more than were proposed; -1: unknown, but more. */
+int tenon_complete_total(struct tenon_call *call, int64_t total);
+/* The value that another variable or argument has already (context.arguments); NULL: none. */
+const char *tenon_context(struct tenon_call *call, const char *name);
 
 /* ---- In a call: while it runs --------------------------------------------------------------- */
 
@@ -331,7 +386,8 @@ const char *tenon_elicited_text(struct tenon_call *call, const char *result, con
 /* Tells the server that a registered resource, or one that a template gives, reads differently now:
  * the change is entered into the change log, from which subscribers are told (Resources,
  * Subscriptions). Returns at once. TENON_ERR_ARGUMENT: no URI; TENON_ERR_CANCELLED: the
- * server is starting or stopping; TENON_ERR_NO_MEMORY. Allowed in any callback. */
+ * server is starting or stopping; TENON_ERR_BUSY: 10,000 changes are not in the log yet;
+ * TENON_ERR_NO_MEMORY. Allowed in any callback. */
 int tenon_resource_changed(struct tenon *tenon, const char *uri);
 
 /* As the questions in a call, but to a session, on the stream that its client listens to; without

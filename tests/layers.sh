@@ -1,6 +1,6 @@
 #!/bin/bash
 # tests/layers.sh - every include follows the arrows:
-#   main -> net, store -> core -> schema -> generated -> wire -> base        codegen -> base
+#   main -> net, store, manifest -> core -> schema -> generated -> wire -> base        codegen -> base
 . "$(dirname "$0")/tap.bash"
 cd "$top" || exit 1
 
@@ -12,6 +12,7 @@ declare -A may=(
     [runtime/core]="core schema generated wire base"
     [runtime/net]="net core schema generated wire base"
     [runtime/store]="store core schema generated wire base"
+    [runtime/manifest]="manifest core schema generated wire base"
     [codegen]="codegen base"
 )
 

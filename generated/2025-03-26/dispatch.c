@@ -5,6 +5,11 @@
 #include "generated/methods.h"
 #include "generated/tables.h"
 
+static int run_completion_complete(struct call *call, const void *params, void *result)
+{
+    return mcp_on_completion_complete(call, params, result);
+}
+
 static int run_initialize(struct call *call, const void *params, void *result)
 {
     return mcp_on_initialize(call, params, result);
@@ -32,6 +37,16 @@ static int run_ping(struct call *call, const void *params, void *result)
     return mcp_on_ping(call, params, result);
 }
 
+static int run_prompts_get(struct call *call, const void *params, void *result)
+{
+    return mcp_on_prompts_get(call, params, result);
+}
+
+static int run_prompts_list(struct call *call, const void *params, void *result)
+{
+    return mcp_on_prompts_list(call, params, result);
+}
+
 static int run_resources_list(struct call *call, const void *params, void *result)
 {
     return mcp_on_resources_list(call, params, result);
@@ -42,9 +57,19 @@ static int run_resources_read(struct call *call, const void *params, void *resul
     return mcp_on_resources_read(call, params, result);
 }
 
+static int run_resources_subscribe(struct call *call, const void *params, void *result)
+{
+    return mcp_on_resources_subscribe(call, params, result);
+}
+
 static int run_resources_templates_list(struct call *call, const void *params, void *result)
 {
     return mcp_on_resources_templates_list(call, params, result);
+}
+
+static int run_resources_unsubscribe(struct call *call, const void *params, void *result)
+{
+    return mcp_on_resources_unsubscribe(call, params, result);
 }
 
 static int run_tools_call(struct call *call, const void *params, void *result)
@@ -65,7 +90,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_complete_request_params)),
         .params_size = sizeof(struct mcp_complete_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_complete_result)),
-        .result_size = sizeof(struct mcp_complete_result),
+        .result_size = sizeof(struct mcp_complete_result), .run = run_completion_complete,
     },
     [MCP_INITIALIZE] = {
         .name = "initialize", .method = MCP_INITIALIZE, .is_request = true, .from_client = true,
@@ -159,7 +184,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_get_prompt_request_params)),
         .params_size = sizeof(struct mcp_get_prompt_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_get_prompt_result)),
-        .result_size = sizeof(struct mcp_get_prompt_result),
+        .result_size = sizeof(struct mcp_get_prompt_result), .run = run_prompts_get,
     },
     [MCP_PROMPTS_LIST] = {
         .name = "prompts/list", .method = MCP_PROMPTS_LIST, .is_request = true,
@@ -168,7 +193,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_paginated_request_params)),
         .params_size = sizeof(struct mcp_paginated_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_list_prompts_result)),
-        .result_size = sizeof(struct mcp_list_prompts_result),
+        .result_size = sizeof(struct mcp_list_prompts_result), .run = run_prompts_list,
     },
     [MCP_RESOURCES_LIST] = {
         .name = "resources/list", .method = MCP_RESOURCES_LIST, .is_request = true,
@@ -195,7 +220,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_subscribe_request_params)),
         .params_size = sizeof(struct mcp_subscribe_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_result)),
-        .result_size = sizeof(struct mcp_result),
+        .result_size = sizeof(struct mcp_result), .run = run_resources_subscribe,
     },
     [MCP_RESOURCES_TEMPLATES_LIST] = {
         .name = "resources/templates/list", .method = MCP_RESOURCES_TEMPLATES_LIST,
@@ -215,7 +240,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2025_03_26_unsubscribe_request_params)),
         .params_size = sizeof(struct mcp_unsubscribe_request_params),
         .result = TYPE(OBJECT, OF(mcp_2025_03_26_result)),
-        .result_size = sizeof(struct mcp_result),
+        .result_size = sizeof(struct mcp_result), .run = run_resources_unsubscribe,
     },
     [MCP_ROOTS_LIST] = {
         .name = "roots/list", .method = MCP_ROOTS_LIST, .is_request = true, .from_server = true,
@@ -256,5 +281,5 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
 
 const struct mcp_dispatch mcp_2025_03_26_dispatch = {
     .rows = rows,
-    .capabilities = MCP_SERVER_LOGGING | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
+    .capabilities = MCP_SERVER_COMPLETIONS | MCP_SERVER_LOGGING | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_RESOURCES_SUBSCRIBE | MCP_SERVER_TOOLS,
 };

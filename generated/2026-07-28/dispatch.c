@@ -5,10 +5,25 @@
 #include "generated/methods.h"
 #include "generated/tables.h"
 
+static int run_completion_complete(struct call *call, const void *params, void *result)
+{
+    return mcp_on_completion_complete(call, params, result);
+}
+
 static int run_notifications_cancelled(struct call *call, const void *params, void *result)
 {
     (void)result;
     return mcp_on_notifications_cancelled(call, params);
+}
+
+static int run_prompts_get(struct call *call, const void *params, void *result)
+{
+    return mcp_on_prompts_get(call, params, result);
+}
+
+static int run_prompts_list(struct call *call, const void *params, void *result)
+{
+    return mcp_on_prompts_list(call, params, result);
 }
 
 static int run_resources_list(struct call *call, const void *params, void *result)
@@ -44,7 +59,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2026_07_28_complete_request_params)),
         .params_size = sizeof(struct mcp_complete_request_params),
         .result = TYPE(OBJECT, OF(mcp_2026_07_28_complete_result)),
-        .result_size = sizeof(struct mcp_complete_result),
+        .result_size = sizeof(struct mcp_complete_result), .run = run_completion_complete,
     },
     [MCP_NOTIFICATIONS_CANCELLED] = {
         .name = "notifications/cancelled", .method = MCP_NOTIFICATIONS_CANCELLED,
@@ -107,7 +122,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2026_07_28_get_prompt_request_params)),
         .params_size = sizeof(struct mcp_get_prompt_request_params),
         .result = TYPE(OBJECT, OF(mcp_2026_07_28_get_prompt_result)),
-        .result_size = sizeof(struct mcp_get_prompt_result),
+        .result_size = sizeof(struct mcp_get_prompt_result), .run = run_prompts_get,
     },
     [MCP_PROMPTS_LIST] = {
         .name = "prompts/list", .method = MCP_PROMPTS_LIST, .is_request = true,
@@ -117,7 +132,7 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
         .params = TYPE(OBJECT, OF(mcp_2026_07_28_paginated_request_params)),
         .params_size = sizeof(struct mcp_paginated_request_params),
         .result = TYPE(OBJECT, OF(mcp_2026_07_28_list_prompts_result)),
-        .result_size = sizeof(struct mcp_list_prompts_result),
+        .result_size = sizeof(struct mcp_list_prompts_result), .run = run_prompts_list,
     },
     [MCP_RESOURCES_LIST] = {
         .name = "resources/list", .method = MCP_RESOURCES_LIST, .is_request = true,
@@ -188,5 +203,5 @@ static const struct mcp_method_row rows[MCP_METHODS] = {
 
 const struct mcp_dispatch mcp_2026_07_28_dispatch = {
     .rows = rows,
-    .capabilities = MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
+    .capabilities = MCP_SERVER_COMPLETIONS | MCP_SERVER_PROMPTS | MCP_SERVER_RESOURCES | MCP_SERVER_TOOLS,
 };

@@ -6,5 +6,8 @@
 
 /* Appends the text, padded, on one line. */
 void base64_write(const void *data, size_t n, struct buf *out);
+/* Appends the bytes of such a text. 0; ERR_SYNTAX (another character, no padding, bits that are
+ * lost), ERR_NO_MEMORY. */
+int base64_read(struct str text, struct buf *out);
 
 #endif

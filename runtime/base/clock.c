@@ -29,21 +29,26 @@ static int64_t file_ms(void)
     return n > 0 ? strtoll(text, NULL, 10) : 0;
 }
 
-static int64_t now_ms(clockid_t id)
+static int64_t now_us(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + advanced_ms + file_ms();
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000 + (advanced_ms + file_ms()) * 1000;
 }
 
 int64_t clock_mono_ms(void)
 {
-    return now_ms(CLOCK_MONOTONIC);
+    return now_us(CLOCK_MONOTONIC) / 1000;
+}
+
+int64_t clock_mono_us(void)
+{
+    return now_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_wall_ms(void)
 {
-    return now_ms(CLOCK_REALTIME);
+    return now_us(CLOCK_REALTIME) / 1000;
 }
 
 void clock_advance_ms(int64_t ms)

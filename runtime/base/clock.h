@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 int64_t clock_mono_ms(void); /* rises steadily; for deadlines */
+int64_t clock_mono_us(void); /* the same; processes of one machine agree on it */
 int64_t clock_wall_ms(void); /* Unix time; for people and for what outlives a process */
 
 #define CLOCK_TEXT_BYTES 32

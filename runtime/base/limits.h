@@ -62,6 +62,14 @@
 #define SCHEMA_PATTERN_DEPTH_MAX 100000 /* of its backtracking */
 #define SCHEMA_PATTERN_KIB_MAX   4096   /* of memory for it */
 
+/* A component that is a folder: manifest/manifest.h. */
+#define MANIFEST_FAULTS_MAX     10
+#define MANIFEST_BYTES_MAX      (4u << 20)  /* text of component.json */
+#define MANIFEST_FILE_BYTES_MAX (4u << 20)  /* of a file that is read with it */
+#define MANIFEST_MEMORY_BYTES   (64u << 20) /* of all that it holds */
+#define MANIFEST_ENTRIES_MAX    1000        /* of each of its lists */
+#define MANIFEST_ARGUMENTS_MAX  100         /* of a prompt */
+
 #define TEMPLATE_BYTES_MAX 2048 /* text of a URI template */
 #define TEMPLATE_PARTS_MAX 64   /* its literals and expressions, and its variables */
 #define URI_BYTES_MAX      8192 /* of a URI that is read or matched */
@@ -106,33 +114,66 @@
 #define STREAM_FRAMES         100
 #define STREAM_BYTES          (1u << 20)
 #define STREAM_KEEP_MS        (10ll * 60 * 1000) /* after the last change of one that ended */
-#define STREAM_NUMBERS        1000               /* reserved at a time */
-#define STREAM_RELEASE_MS     1000               /* for the old reader to say that it stopped */
-#define STREAMS_LISTENING_MAX 4                  /* GET streams of a session; the next is refused */
+#define SYS_BYTES_MAX         (2ull << 30) /* then ended streams are kept for less; at twice this, not */
+#define STREAM_NUMBERS        1000         /* reserved at a time */
+#define STREAM_RELEASE_MS     1000         /* for the old reader to say that it stopped */
+#define STREAMS_LISTENING_MAX 4            /* GET streams of a session; the next is refused */
 #define STREAMS_SESSION_MAX   100 /* kept of a session, the oldest ended ones are forgotten */
 #define STREAM_UNSENT_BYTES   (256u << 10) /* in a connection; then frames wait in the store */
 #define STREAM_HEARTBEAT_MS   15000
-#define FRAME_BYTES_MAX       (9u << 20)  /* of one message */
-#define PUSHES_WAITING_MAX    200         /* of a session without a stream; the oldest go */
-#define PUSHES_BYTES          (16u << 20) /* of them together; one always fits */
-#define MAIL_KEEP_MS          60000
-#define BUS_LOOK_MS           1000       /* between looks for what a lost wake should have told */
-#define MAIL_BYTES_MAX        (9u << 20) /* of a letter */
-#define ASK_TIMEOUT_MS        30000      /* for a client's answer */
-#define ASK_TIMEOUT_MAX_MS    (60 * 60 * 1000)
-#define PENDING_MAX           100  /* requests to one client that wait for answers */
-#define PROGRESS_PER_S        100  /* of a call; the newest is sent */
-#define LOG_MESSAGES_PER_S    1000 /* of a call, to its client */
-#define LIVE_LOGS             100  /* log messages of a call that wait to be sent */
-#define LIVE_LOG_BYTES        (256u << 10)
+#define FRAME_BYTES_MAX       (9u << 20) /* of one message */
+/* Subscriptions */
+#define SUBSCRIPTIONS_SESSION_MAX 10000      /* of a session; the config may say less */
+#define SUBSCRIPTIONS_BYTES       (4u << 20) /* of the URIs of a session together */
+#define FOLLOW_TURN_CHANGES       256   /* of the log that are looked at in one turn of the loop */
+#define COALESCE_MS_MAX           60000 /* that a client may ask for */
+#define FOLLOW_BYTES_MAX          (256u << 20) /* of the subscriptions that a worker follows */
 
-#define HANDLER_THREADS_MAX         320 /* 256 callbacks of components, and what must go on beside */
-#define HANDLER_QUEUE_MAX           1000
-#define COMPONENT_CALLS_MAX         256  /* on handler threads at once */
-#define COMPONENT_CALLS_WAITING_MAX 1000 /* for that */
-#define COMPONENT_TOOL_NAME_BYTES   128
-#define HANDLER_NICE                10 /* of a handler thread: the loop goes before it */
-#define WORKERS_MAX                 64
+#define PUSHES_WAITING_MAX 200         /* of a session without a stream; the oldest go */
+#define PUSHES_BYTES       (16u << 20) /* of them together; one always fits */
+#define MAIL_KEEP_MS       60000
+#define BUS_LOOK_MS        1000       /* between looks for what a lost wake should have told */
+#define MAIL_BYTES_MAX     (9u << 20) /* of a letter */
+#define ASK_TIMEOUT_MS     30000      /* for a client's answer */
+#define ASK_TIMEOUT_MAX_MS (60 * 60 * 1000)
+#define PENDING_MAX        100  /* requests to one client that wait for answers */
+#define PROGRESS_PER_S     100  /* of a call; the newest is sent */
+#define LOG_MESSAGES_PER_S 1000 /* of a call, to its client */
+#define LIVE_LOGS          100  /* log messages of a call that wait to be sent */
+#define LIVE_LOG_BYTES     (256u << 10)
+
+#define HANDLER_THREADS_MAX          320 /* 256 callbacks of components, and what must go on beside */
+#define HANDLER_QUEUE_MAX            1000
+#define COMPONENT_CALLS_MAX          256   /* on handler threads at once */
+#define COMPONENT_CALLS_WAITING_MAX  1000  /* for that */
+#define RESOURCE_CHANGES_WAITING_MAX 10000 /* told by components, not yet in the log */
+#define COMPONENT_TOOL_NAME_BYTES    128
+#define PROMPT_ARGUMENTS_MAX         100
+#define COMPLETIONS_MAX              100 /* values of one answer (MCP, Completion Results) */
+#define COMPLETION_TABLES_HERE       256 /* more are looked through on a handler thread */
+#define HANDLER_NICE                 10  /* of a handler thread: the loop goes before it */
+#define WORKERS_MAX                  64
+
+/* Commands of manifests: manifest/exec.h */
+#define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */
+#define EXEC_WORDS_MAX        256
+#define EXEC_WORD_BYTES_MAX   ((128u << 10) - 1) /* Linux takes no longer one */
+#define EXEC_ARGV_BYTES_MAX   (1u << 20)         /* of all words; half of what Linux takes */
+#define EXEC_OUTPUT_BYTES     (1u << 20)
+#define EXEC_OUTPUT_BYTES_MAX (4u << 20) /* that a manifest may allow */
+#define EXEC_STDERR_LINES     100        /* of a call that are logged */
+#define EXEC_TIMEOUT_MS       30000
+#define EXEC_TIMEOUT_MAX_MS   (60 * 60 * 1000)
+#define EXEC_STOP_MS          700 /* from SIGTERM to SIGKILL; within STOP_HURRY_MS, STOP_STUCK_MS */
+
+/* Files of manifests: manifest/files.h */
+#define FILE_BYTES         (1u << 20) /* of one that is read */
+#define FILE_BYTES_MAX     (4u << 20) /* that a manifest may allow */
+#define FILES_LISTED_MAX   10000      /* names of a folder that a completion looks at */
+#define FILES_WATCHED_MAX  10000      /* files whose changes are told */
+#define FILE_WATCH_MS      1000       /* between two looks at them, or ... */
+#define FILE_WATCH_FACTOR  20         /* times what a look takes, if that is longer */
+#define FILE_FOLDERS_DEPTH 16         /* below the watched folder */
 
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
@@ -150,6 +191,7 @@
 #define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
 #define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */
 #define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
+#define STOP_STUCK_MS         1000  /* after it, for handlers that do not end though cancelled */
 #define STOP_HURRY_MS         1000 /* of it, at most half: for calls that are cancelled to answer */
 
 #endif

@@ -27,6 +27,7 @@ enum bus_flag {
     BUS_CALLS = 1 << 0,   /* that can be cancelled */
     BUS_STREAMS = 1 << 1, /* live */
     BUS_ASKS = 1 << 2,    /* questions to clients that wait for answers */
+    BUS_FOLLOWS = 1 << 3, /* the change log for subscriptions */
 };
 
 /* All take NULL for a bus of one that wakes nobody: slot 0, epoch 1. A core always has a bus, one
@@ -41,6 +42,11 @@ void bus_wake_all(struct bus *bus, uint32_t flags); /* that have one of these, o
 /* Each has one user: whoever changes his leaves the others alone. */
 void bus_set_flag(struct bus *bus, enum bus_flag flag, bool on);
 uint32_t bus_flags(const struct bus *bus, uint32_t slot);
+/* Questions to a session's client that wait for answers, counted by a hash of the session: here,
+ * and of all other workers. Sessions that share a bucket are counted together. */
+#define BUS_ASK_BUCKETS 4096
+void bus_add_ask(struct bus *bus, uint32_t hash, int by); /* 1 or -1 */
+uint32_t bus_asks_elsewhere(const struct bus *bus, uint32_t hash);
 /* Called on the loop after wakes, and once a second without one. */
 void bus_on_wake(struct bus *bus, void (*fn)(void *ctx), void *ctx);
 /* That time has come: looks now. */

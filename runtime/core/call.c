@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define NAME_SHOWN_MAX 200 /* bytes of a client's own text in an error message */
+
 struct call *call_new(struct core *core)
 {
     struct call *call = calloc(1, sizeof *call);
@@ -41,6 +43,15 @@ int call_explain(struct call *call, int err, struct str message, struct str data
     call->explanation = message;
     call->explanation_data = data_json;
     return err;
+}
+
+int call_explain_name(struct call *call, int err, const char *what, struct str name)
+{
+    bool cut = name.n > NAME_SHOWN_MAX;
+    struct str shown = {name.p, cut ? NAME_SHOWN_MAX : name.n};
+    struct str message =
+        arena_printf(&call->arena, "%s: " STR_FMT "%s", what, STR_ARG(shown), cut ? "..." : "");
+    return call_explain(call, err, message, STR_NONE);
 }
 
 struct str call_fault_data(struct call *call, const char *prefix, const char *pointer,

@@ -116,6 +116,8 @@ void call_end(struct call *call);
 
 /* For a handler that returns an error: what to say beyond err_text. Returns `err`. */
 int call_explain(struct call *call, int err, struct str message, struct str data_json);
+/* The same with "what: name", the name cut where it is long. */
+int call_explain_name(struct call *call, int err, const char *what, struct str name);
 /* The data member for invalid params: {"pointer":..,"reason":..,"expected":..}, in the call's
  * arena; STR_NONE without memory. `prefix` goes before the pointer. */
 struct str call_fault_data(struct call *call, const char *prefix, const char *pointer,

@@ -1,4 +1,4 @@
-/* core/catalog.c - snapshots of the tables: when they are made, and how they are found. */
+/* core/catalog.c - snapshots of what is offered: when they are made, and how they are found. */
 #include "core/catalog.h"
 
 #include "base/err.h"
@@ -51,6 +51,8 @@ static int read_table(void *ctx, const struct store_table *stored)
                   faults.v[0].expected);
         return 0;
     }
+    if (table.is_private)
+        return 0;
     table.id = stored->id;
     table.version = stored->version;
     table.database = arena_str(arena, stored->database);
@@ -66,18 +68,18 @@ static int read_table(void *ctx, const struct store_table *stored)
 
 struct naming {
     struct arena *arena;
-    const struct tenon *components;
+    const struct offers *offers;
     struct key_set taken;
 };
 
 /* 1: added; 0: a table or the tool of a component has it; ERR_NO_MEMORY. */
 static int take_name(struct naming *n, struct str name)
 {
-    for (enum table_verb verb = 0; n->components && verb < VERB_N; verb++) {
+    for (enum table_verb verb = 0; n->offers && verb < VERB_N; verb++) {
         struct str tool = verb_tool_name(verb, name, n->arena);
         if (!tool.p)
             return ERR_NO_MEMORY;
-        if (component_find_tool(n->components, tool))
+        if (component_find_tool(n->offers, tool))
             return 0;
     }
     return key_set_add(&n->taken, name);
@@ -111,9 +113,9 @@ static int compare_id(const void *a, const void *b)
 }
 
 /* Oldest first, so that a new table never renames the tools of an older one. */
-static int name_all(struct catalog *c, const struct tenon *components)
+static int name_all(struct catalog *c)
 {
-    struct naming naming = {.arena = &c->arena, .components = components};
+    struct naming naming = {.arena = &c->arena, .offers = c->offers};
     int err = 0;
     if (!c->n_tables)
         return 0;
@@ -136,8 +138,14 @@ void catalog_unref(struct catalog *catalog)
 {
     if (!catalog || --catalog->refs > 0)
         return;
+    offers_unref(catalog->offers);
     arena_done(&catalog->arena);
     free(catalog);
+}
+
+static struct offers *offers_of(const struct core *core)
+{
+    return core->config.components ? core->config.components->offers : NULL;
 }
 
 static int make(struct core *core, struct store_view *view, uint64_t version, struct catalog **ret)
@@ -149,10 +157,12 @@ static int make(struct core *core, struct store_view *view, uint64_t version, st
         return ERR_NO_MEMORY;
     c->refs = 1;
     c->version = version;
+    c->serial = ++core->n_catalogs;
+    c->offers = offers_ref(offers_of(core));
     arena_init(&c->arena, CATALOG_BYTES_MAX);
     int err = store_scan_tables(view, read_table, &reading);
     if (err == 0)
-        err = name_all(c, core->config.components);
+        err = name_all(c);
     if (err == 0)
         err = catalog_make_entries(c, &limits, &core->config);
     if (err < 0) {
@@ -161,6 +171,12 @@ static int make(struct core *core, struct store_view *view, uint64_t version, st
     }
     *ret = c;
     return 0;
+}
+
+static bool is_current(const struct core *core, uint64_t version)
+{
+    const struct catalog *c = core->catalog;
+    return c && c->version == version && c->offers == offers_of(core);
 }
 
 static int refresh(struct core *core)
@@ -172,7 +188,7 @@ static int refresh(struct core *core)
     if (err < 0)
         return err;
     err = store_catalog_version(view, &version);
-    if (err == 0 && (!core->catalog || core->catalog->version != version))
+    if (err == 0 && !is_current(core, version))
         err = make(core, view, version, &fresh);
     store_view_close(view);
     if (err == 0 && fresh) {
@@ -264,6 +280,14 @@ static uint32_t first_behind(const struct catalog_list *list, struct str after)
             high = middle;
     }
     return low;
+}
+
+bool catalog_has_entry(const struct catalog *catalog, enum call_profile profile,
+                       enum catalog_kind kind, struct str name)
+{
+    const struct catalog_list *list = &catalog->lists[profile][kind];
+    uint32_t behind = name.p ? first_behind(list, name) : 0;
+    return behind > 0 && str_eq(list->v[behind - 1].name, name);
 }
 
 struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,

@@ -2,9 +2,9 @@
  *
  * A snapshot holds the tables, the tools derived from them, and every list entry that a client may
  * ask for, rendered to JSON once per protocol revision: a list page is then a copy of bytes. The
- * snapshot is made anew when the store's catalog version has moved; a call keeps the one that it
- * began with by a reference. Loop only, but that a handler thread may read it while its call holds
- * a reference.
+ * snapshot is made anew when the store's catalog version has moved, or components offer something
+ * else; a call keeps the one that it began with by a reference. Loop only, but that a handler
+ * thread may read it while its call holds a reference.
  */
 #ifndef TENON_CORE_CATALOG_H
 #define TENON_CORE_CATALOG_H
@@ -15,7 +15,13 @@
 #include "core/table_tools.h"
 #include "generated/methods.h"
 
-enum catalog_kind { CATALOG_TOOLS, CATALOG_RESOURCES, CATALOG_TEMPLATES, CATALOG_KINDS };
+enum catalog_kind {
+    CATALOG_TOOLS,
+    CATALOG_RESOURCES,
+    CATALOG_TEMPLATES,
+    CATALOG_PROMPTS,
+    CATALOG_KINDS,
+};
 
 struct catalog_entry {
     struct str name; /* lists are sorted by it: name of a tool, URI, URI template */
@@ -42,7 +48,9 @@ struct catalog_operation {
 
 struct catalog {
     uint32_t refs;
-    uint64_t version;
+    uint64_t serial;       /* the how manyth of this core: from 1 */
+    uint64_t version;      /* of the tables in the store */
+    struct offers *offers; /* of components; NULL: there are none */
     struct arena arena;
     struct table *tables; /* by database, then name */
     uint32_t n_tables;
@@ -68,6 +76,9 @@ const struct catalog_tool *catalog_find_tool(const struct catalog *catalog, stru
 const struct catalog_operation *catalog_find_operation(const struct catalog *catalog,
                                                        struct str name);
 
+/* Is it in that list? */
+bool catalog_has_entry(const struct catalog *catalog, enum call_profile profile,
+                       enum catalog_kind kind, struct str name);
 /* Appends the entries behind `after` (STR_NONE: from the first), at most `size` and LIST_BYTES_MAX,
  * with commas.  * Returns the name of the last one if more follow, else STR_NONE. */
 struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,

@@ -176,13 +176,13 @@ static int compare_tools(const void *a, const void *b)
 
 static int add_component_tools(struct making *m)
 {
-    const struct tenon *tenon = m->config->components;
+    const struct offers *offers = m->catalog->offers;
     struct catalog *c = m->catalog;
     int err = 0;
-    for (uint32_t i = 0; tenon && err == 0 && i < tenon->n_tools; i++) {
+    for (uint32_t i = 0; offers && err == 0 && i < offers->n_tools; i++) {
         struct mcp_tool tool = {0};
         struct mcp_tool_annotations annotations = {0};
-        component_fill_tool(&tenon->tools[i], &tool, &annotations);
+        component_fill_tool(&offers->tools[i], &tool, &annotations);
         err = add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], tool.name,
                         MCP_DEFINITION_TOOL, &tool);
     }
@@ -192,10 +192,10 @@ static int add_component_tools(struct making *m)
 static int make_tools(struct making *m)
 {
     struct catalog *c = m->catalog;
-    const struct tenon *tenon = m->config->components;
+    const struct offers *offers = m->catalog->offers;
     size_t n = (size_t)c->n_tables * VERB_N;
-    int err =
-        reserve(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], n + (tenon ? tenon->n_tools : 0));
+    int err = reserve(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS],
+                      n + (offers ? offers->n_tools : 0));
     c->tools = arena_array(&c->arena, n + 1, sizeof *c->tools);
     if (!c->tools)
         return ERR_NO_MEMORY;
@@ -353,12 +353,13 @@ static int add_schema(struct making *m, const struct table *t)
 
 static int add_component_resources(struct making *m)
 {
-    const struct tenon *tenon = m->config->components;
+    const struct offers *offers = m->catalog->offers;
     struct catalog *c = m->catalog;
     int err = 0;
-    for (uint32_t i = 0; tenon && err == 0 && i < tenon->n_resources; i++) {
+    for (uint32_t i = 0; offers && err == 0 && i < offers->n_resources; i++) {
         struct mcp_resource r = {0};
-        component_fill_resource(&tenon->resources[i], &r);
+        struct component_annotations annotations = {0};
+        component_fill_resource(&offers->resources[i], &r, &annotations);
         err = add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES], r.uri,
                         MCP_DEFINITION_RESOURCE, &r);
     }
@@ -368,11 +369,11 @@ static int add_component_resources(struct making *m)
 static int make_resources(struct making *m)
 {
     struct catalog *c = m->catalog;
-    const struct tenon *tenon = m->config->components;
+    const struct offers *offers = m->catalog->offers;
     struct catalog_list *application = &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES];
     struct catalog_list *operations = &c->lists[PROFILE_OPERATIONS][CATALOG_RESOURCES];
     int err =
-        reserve(c, application, 2 * (size_t)c->n_tables + 2 + (tenon ? tenon->n_resources : 0));
+        reserve(c, application, 2 * (size_t)c->n_tables + 2 + (offers ? offers->n_resources : 0));
     if (err == 0)
         err = reserve(c, operations, 3);
     if (err == 0)
@@ -412,11 +413,12 @@ static const struct {
 
 static int add_component_templates(struct making *m, struct catalog_list *list)
 {
-    const struct tenon *tenon = m->config->components;
+    const struct offers *offers = m->catalog->offers;
     int err = 0;
-    for (uint32_t i = 0; tenon && err == 0 && i < tenon->n_templates; i++) {
+    for (uint32_t i = 0; offers && err == 0 && i < offers->n_templates; i++) {
         struct mcp_resource_template t = {0};
-        component_fill_template(&tenon->templates[i], &t);
+        struct component_annotations annotations = {0};
+        component_fill_template(&offers->templates[i], &t, &annotations);
         err = add_entry(m->catalog, list, t.uri_template, MCP_DEFINITION_RESOURCE_TEMPLATE, &t);
     }
     return err;
@@ -425,9 +427,9 @@ static int add_component_templates(struct making *m, struct catalog_list *list)
 static int make_templates(struct making *m)
 {
     struct catalog *c = m->catalog;
-    const struct tenon *tenon = m->config->components;
+    const struct offers *offers = m->catalog->offers;
     struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_TEMPLATES];
-    int err = reserve(c, list, N_TEMPLATES + (tenon ? tenon->n_templates : 0));
+    int err = reserve(c, list, N_TEMPLATES + (offers ? offers->n_templates : 0));
     for (size_t i = 0; err == 0 && i < N_TEMPLATES; i++) {
         struct mcp_resource_template t = {0};
         MCP_SET(&t, uri_template, templates[i].uri_template);
@@ -443,6 +445,24 @@ static int make_templates(struct making *m)
     return err;
 }
 
+/* ---- Prompts --------------------------------------------------------------------------------- */
+
+static int make_prompts(struct making *m)
+{
+    struct catalog *c = m->catalog;
+    const struct offers *offers = c->offers;
+    struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_PROMPTS];
+    int err = reserve(c, list, offers ? offers->n_prompts : 0);
+    for (uint32_t i = 0; offers && err == 0 && i < offers->n_prompts; i++) {
+        struct mcp_prompt prompt = {0};
+        err = component_fill_prompt(&offers->prompts[i], &c->arena, &prompt);
+        if (err == 0)
+            err = add_entry(c, list, prompt.name, MCP_DEFINITION_PROMPT, &prompt);
+    }
+    sort(list);
+    return err;
+}
+
 int catalog_make_entries(struct catalog *catalog, const struct search_limits *limits,
                          const struct core_config *config)
 {
@@ -454,5 +474,7 @@ int catalog_make_entries(struct catalog *catalog, const struct search_limits *li
         err = make_resources(&m);
     if (err == 0)
         err = make_templates(&m);
+    if (err == 0)
+        err = make_prompts(&m);
     return err;
 }

@@ -17,14 +17,15 @@ static void answer(struct tenon_call *t)
 {
     struct call *call = t->call;
     int cancelled = call_is_cancelled(call);
+    if (cancelled || t->err < 0)
+        buf_done(&t->out);
     if (cancelled) {
         call_fail(call, cancelled, STR_NONE, STR_NONE);
     } else if (t->err < 0) {
         call_fail(call, t->err, t->err_message, t->err_data);
     } else {
-        struct buf written = t->out;
-        t->out = call->out.body;
-        call->out.body = written;
+        buf_done(&call->out.body);
+        call->out.body = t->out;
         call->out.http_status = 200;
         call_leave(call);
     }
@@ -35,7 +36,6 @@ static void finish(struct tenon_call *t)
 {
     struct arena arena = t->arena;
     live_flush(t->call->live);
-    log_messages_end(t->call);
     live_free(t->call->live);
     t->call->live = NULL;
     answer(t);
@@ -49,10 +49,10 @@ static void run(struct loop_work *work)
     struct tenon_call *t = (struct tenon_call *)work;
     if (call_is_cancelled(t->call))
         return;
-    int returned = t->tool ? t->tool->run(t, t->tool->ctx) : t->resource->read(t, t->resource->ctx);
+    int returned = t->task->run(t);
     if (call_is_cancelled(t->call))
         return;
-    t->err = t->tool ? component_write_result(t, returned) : component_write_contents(t, returned);
+    t->err = t->task->write(t, returned);
 }
 
 static int begin(struct tenon_call *t)
@@ -117,13 +117,15 @@ static int start(struct tenon_call *t)
     return CALL_LATER;
 }
 
-static int make(struct call *call, bool is_inline, struct tenon_call **ret)
+int component_make(struct call *call, const struct component_task *task, bool is_inline,
+                   struct tenon_call **ret)
 {
     struct tenon_call *t = arena_zalloc(&call->arena, sizeof *t);
     if (!t)
         return ERR_NO_MEMORY;
     t->work = (struct loop_work){.run = run, .done = ran};
     t->call = call;
+    t->task = task;
     t->tenon = call->core->config.components;
     t->is_inline = is_inline;
     arena_init(&t->arena, 0);
@@ -133,7 +135,7 @@ static int make(struct call *call, bool is_inline, struct tenon_call **ret)
     return err;
 }
 
-static int start_or_forget(struct tenon_call *t)
+int component_start(struct tenon_call *t)
 {
     struct call *call = t->call;
     int err = start(t);
@@ -142,34 +144,4 @@ static int start_or_forget(struct tenon_call *t)
         call->live = NULL;
     }
     return err;
-}
-
-int component_run_tool(struct call *call, const struct component_tool *tool,
-                       const struct tape_node *args, struct str args_text)
-{
-    struct tenon_call *t;
-    int err = make(call, tool->is_inline, &t);
-    if (err < 0)
-        return err;
-    t->tool = tool;
-    t->args = args;
-    t->args_text = args_text;
-    return start_or_forget(t);
-}
-
-int component_read_resource(struct call *call, const struct component_resource *resource,
-                            struct str uri, const struct template_value *values)
-{
-    struct tenon_call *t;
-    int err = make(call, resource->is_inline, &t);
-    if (err < 0)
-        return err;
-    t->resource = resource;
-    t->uri = arena_str(&call->arena, uri); /* ends with NUL */
-    t->values = values;
-    if (t->uri.p)
-        return start_or_forget(t);
-    live_free(call->live);
-    call->live = NULL;
-    return ERR_NO_MEMORY;
 }

@@ -1,9 +1,8 @@
-/* core/component_content.c - what a callback gives: content blocks, contents of resources, and the
- * answer that is made of them.
+/* core/component_content.c - what a callback gives: content blocks, contents of resources, a
+ * structured result.
  *
  * A builder that fails is remembered, so that a callback need not look at each; the answer is then
- * an internal error. Nothing leaves that the client's revision does not know (acceptance L-10), or
- * that breaks the tool's outputSchema (TL-11).
+ * an internal error. Nothing leaves that the client's revision does not know (acceptance L-10).
  */
 #include "base/base64.h"
 #include "base/err.h"
@@ -108,14 +107,17 @@ static int add_block(struct tenon_call *call, const struct mcp_content_block *bl
 {
     struct component_blocks *b = &call->blocks;
     void *v = grow(call, b->v, b->n, &b->cap, sizeof *b->v);
-    if (!v)
+    void *roles = v ? grow(call, b->roles, b->n, &b->roles_cap, sizeof *b->roles) : NULL;
+    if (!roles)
         return no_memory(call);
     b->v = v;
+    b->roles = roles;
+    b->roles[b->n] = call->role;
     b->v[b->n++] = *block;
     return 0;
 }
 
-static int add_text(struct tenon_call *call, struct str text)
+int component_add_text_block(struct tenon_call *call, struct str text)
 {
     struct mcp_content_block block = {.kind = MCP_KIND_TEXT_CONTENT};
     if (!text.p)
@@ -126,7 +128,7 @@ static int add_text(struct tenon_call *call, struct str text)
 
 int tenon_text(struct tenon_call *call, const char *text)
 {
-    return text ? add_text(call, keep(call, text))
+    return text ? component_add_text_block(call, keep(call, text))
                 : component_refuse(call, ERR_PARAMS, "a text that is NULL");
 }
 
@@ -149,7 +151,7 @@ int tenon_textf(struct tenon_call *call, const char *fmt, ...)
     va_start(args, fmt);
     struct str text = format(call, fmt, args);
     va_end(args);
-    return add_text(call, text);
+    return component_add_text_block(call, text);
 }
 
 static int add_bytes(struct tenon_call *call, int32_t kind, const char *mime_type, const void *data,
@@ -218,11 +220,18 @@ static int add_embedded(struct tenon_call *call, const struct mcp_resource_conte
     return add_block(call, &block);
 }
 
+/* PR-07: what a prompt embeds has a type. */
+static const char *embedded_type(const struct tenon_call *call, const char *mime_type,
+                                 const char *otherwise)
+{
+    return mime_type || !call->prompt ? mime_type : otherwise;
+}
+
 int tenon_embed_text(struct tenon_call *call, const char *uri, const char *mime_type,
                      const char *text)
 {
     struct mcp_resource_contents contents = {0};
-    int err = fill_contents(call, uri, mime_type, &contents);
+    int err = fill_contents(call, uri, embedded_type(call, mime_type, "text/plain"), &contents);
     if (!err)
         err = fill_text(call, text, &contents);
     return err ? err : add_embedded(call, &contents);
@@ -232,7 +241,8 @@ int tenon_embed_blob(struct tenon_call *call, const char *uri, const char *mime_
                      const void *data, size_t len)
 {
     struct mcp_resource_contents contents = {0};
-    int err = fill_contents(call, uri, mime_type, &contents);
+    int err = fill_contents(call, uri, embedded_type(call, mime_type, "application/octet-stream"),
+                            &contents);
     if (!err)
         err = fill_blob(call, data, len, &contents);
     return err ? err : add_embedded(call, &contents);
@@ -253,7 +263,7 @@ static int fill_own(struct tenon_call *call, const char *uri, const char *mime_t
                     struct mcp_resource_contents *ret)
 {
     if (!call->resource)
-        return component_refuse(call, ERR_PARAMS, "contents of a resource in a tool");
+        return component_refuse(call, ERR_PARAMS, "contents of a resource that nobody reads");
     return fill_contents(call, uri ? uri : call->uri.p,
                          mime_type ? mime_type : call->resource->mime_type.p, ret);
 }
@@ -278,7 +288,7 @@ int tenon_contents_blob(struct tenon_call *call, const char *uri, const char *mi
     return err ? err : add_contents(call, &contents);
 }
 
-/* ---- Links, structured results, completions ------------------------------------------------- */
+/* ---- Links, structured results ---------------------------------------- */
 
 static bool is_known(const struct tenon_call *call, enum mcp_definition definition)
 {
@@ -312,13 +322,14 @@ int tenon_link(struct tenon_call *call, const char *uri, const char *name, const
 
 struct str component_padded(struct arena *arena, const char *text)
 {
-    size_t n = strlen(text);
+    size_t n = text ? strlen(text) : 0; /* no JSON either way */
     if (n > UINT32_MAX / 2)
         return STR_NONE;
     char *copy = arena_alloc(arena, n + JSON_PADDING_BYTES);
     if (!copy)
         return STR_NONE;
-    memcpy(copy, text, n);
+    if (n)
+        memcpy(copy, text, n);
     memset(copy + n, 0, JSON_PADDING_BYTES);
     return (struct str){copy, (uint32_t)n};
 }
@@ -326,6 +337,8 @@ struct str component_padded(struct arena *arena, const char *text)
 int tenon_structured(struct tenon_call *call, const char *json)
 {
     const struct tape_node *tape;
+    if (!call->tool)
+        return component_refuse(call, ERR_PARAMS, "a structured result outside of a tool");
     struct str text = json ? component_padded(&call->arena, json) : STR("");
     struct wire_fault fault;
     if (!text.p)
@@ -340,18 +353,6 @@ int tenon_structured(struct tenon_call *call, const char *json)
     return 0;
 }
 
-int tenon_complete(struct tenon_call *call, const char *value)
-{
-    struct component_values *c = &call->completions;
-    struct str kept = keep(call, value);
-    void *v = kept.p ? grow(call, c->v, c->n, &c->cap, sizeof *c->v) : NULL;
-    if (!v)
-        return no_memory(call);
-    c->v = v;
-    c->v[c->n++] = kept;
-    return 0;
-}
-
 int tenon_fail(struct tenon_call *call, const char *fmt, ...)
 {
     va_list args;
@@ -359,117 +360,4 @@ int tenon_fail(struct tenon_call *call, const char *fmt, ...)
     call->failure = format(call, fmt, args);
     va_end(args);
     return TENON_ERR_FAILED;
-}
-
-/* ---- The answer ----------------------------------------------------------------------------- */
-
-static struct str failure_text(const struct tenon_call *call, int returned)
-{
-    return call->failure.p ? call->failure : str_of(tenon_err_text(returned));
-}
-
-static struct str name_of(const struct tenon_call *call)
-{
-    return call->tool ? call->tool->name : call->resource->uri;
-}
-
-/* What a builder refused is the component's fault, and its author's to read. */
-static int tell_fault(const struct tenon_call *call)
-{
-    log_error(STR_FMT ": " STR_FMT " gave " STR_FMT,
-              STR_ARG(call->tool ? call->tool->component : call->resource->component),
-              STR_ARG(name_of(call)), STR_ARG(call->fault));
-    return call->fault_err == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_INTERNAL;
-}
-
-static int check_output(struct tenon_call *call)
-{
-    struct schema_faults faults = {.n = 1};
-    int err = ERR_PARAMS;
-    if (!call->tool->output)
-        return 0;
-    if (call->structured_tape)
-        err = json_schema_check(call->tool->output, call->structured_tape, &faults);
-    else
-        schema_fault_set(&faults.v[0], "required", "a structured result");
-    if (err != ERR_PARAMS)
-        return err == ERR_LIMIT ? 0 : err;
-    log_error("tool " STR_FMT ": the result breaks its outputSchema: %s: %s, expected %s",
-              STR_ARG(call->tool->name), faults.v[0].pointer, faults.v[0].keyword,
-              faults.v[0].expected);
-    return ERR_OUTPUT;
-}
-
-static int write_answer(struct tenon_call *call, const void *result)
-{
-    buf_clear(&call->out);
-    rpc_open_result(&call->out, call->call->message.id);
-    int err = wire_write(call->call->row->result, result, &call->out);
-    rpc_close(&call->out);
-    return err < 0 ? err : call->out.failed ? ERR_NO_MEMORY : 0;
-}
-
-static int write_failure(struct tenon_call *call, struct str text)
-{
-    struct mcp_content_block block = {.kind = MCP_KIND_TEXT_CONTENT};
-    struct mcp_call_tool_result result = {0};
-    MCP_SET(&block, text, text);
-    result.content.v = &block;
-    result.content.n = 1;
-    result.has_content = 1;
-    MCP_SET(&result, is_error, true);
-    return write_answer(call, &result);
-}
-
-int component_write_result(struct tenon_call *call, int returned)
-{
-    struct mcp_call_tool_result result = {0};
-    if (returned < 0)
-        return write_failure(call, failure_text(call, returned));
-    if (call->structured.p && !call->blocks.n)
-        add_text(call, call->structured); /* TL-10 */
-    if (call->fault.p)
-        return tell_fault(call);
-    int err = check_output(call);
-    if (err < 0)
-        return err;
-    result.content.v = call->blocks.v;
-    result.content.n = call->blocks.n;
-    result.has_content = 1;
-    if (call->structured.p)
-        MCP_SET(&result, structured_content, call->structured);
-    return write_answer(call, &result);
-}
-
-static struct str uri_data(struct tenon_call *call)
-{
-    struct buf data = {0};
-    buf_add_lit(&data, "{\"uri\":");
-    json_write_str(&data, call->uri);
-    buf_add_char(&data, '}');
-    struct str json = arena_buf(&call->arena, &data);
-    buf_done(&data);
-    return json;
-}
-
-int component_write_contents(struct tenon_call *call, int returned)
-{
-    struct mcp_read_resource_result result = {0};
-    if (returned == TENON_ERR_NOT_FOUND) {
-        call->err_message = call->failure;
-        call->err_data = uri_data(call);
-        return ERR_NOT_FOUND;
-    }
-    if (returned < 0) {
-        call->err_message = failure_text(call, returned);
-        return ERR_INTERNAL;
-    }
-    if (!call->contents.n)
-        component_refuse(call, ERR_INTERNAL, "no contents");
-    if (call->fault.p)
-        return tell_fault(call);
-    result.contents.v = call->contents.v;
-    result.contents.n = call->contents.n;
-    result.has_contents = 1;
-    return write_answer(call, &result);
 }

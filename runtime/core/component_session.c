@@ -8,6 +8,7 @@
 #include "core/component_call.h"
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "schema/percent.h"
 
@@ -21,16 +22,33 @@ struct resource_change {
     struct store_write write;
     struct store_op op;
     struct core *core;
+    struct tenon *tenon;
+    struct resource_change *next; /* of those that the store was too busy for */
     char uri[];
 };
 
+static void forget_change(struct resource_change *change)
+{
+    struct tenon *tenon = change->tenon;
+    pthread_mutex_lock(&tenon->mutex);
+    tenon->n_changes--;
+    pthread_mutex_unlock(&tenon->mutex);
+    free(change);
+}
+
+/* Subscribers would miss one that was given up; the next tick tries again. */
 static void change_written(struct store_write *write, int err)
 {
     struct resource_change *change =
         (struct resource_change *)((char *)write - offsetof(struct resource_change, write));
+    if (err == ERR_BUSY) {
+        change->next = change->tenon->late_changes;
+        change->tenon->late_changes = change;
+        return;
+    }
     if (err < 0)
         log_error("the change of %s is not in the log: %s", change->uri, err_text(err));
-    free(change);
+    forget_change(change);
 }
 
 static void write_change(struct loop_post *post)
@@ -39,14 +57,31 @@ static void write_change(struct loop_post *post)
     store_submit(change->core->store, &change->write);
 }
 
-static int post(struct tenon *tenon, struct loop_post *entry, struct core **ret_core)
+void components_tick(struct tenon *tenon)
 {
+    struct resource_change *change = tenon ? tenon->late_changes : NULL, *next;
+    if (!change)
+        return;
+    tenon->late_changes = NULL;
+    for (; change; change = next) {
+        next = change->next;
+        write_change(&change->post);
+    }
+}
+
+static int post_change(struct tenon *tenon, struct resource_change *change)
+{
+    int err = TENON_ERR_CANCELLED;
     pthread_mutex_lock(&tenon->mutex);
-    *ret_core = tenon->core;
     if (tenon->core)
-        loop_post(tenon->core->loop, entry);
+        err = tenon->n_changes < RESOURCE_CHANGES_WAITING_MAX ? 0 : TENON_ERR_BUSY;
+    if (!err) {
+        tenon->n_changes++;
+        change->core = tenon->core;
+        loop_post(tenon->core->loop, &change->post);
+    }
     pthread_mutex_unlock(&tenon->mutex);
-    return *ret_core ? 0 : TENON_ERR_CANCELLED;
+    return err;
 }
 
 int tenon_resource_changed(struct tenon *tenon, const char *uri)
@@ -59,11 +94,12 @@ int tenon_resource_changed(struct tenon *tenon, const char *uri)
         return TENON_ERR_NO_MEMORY;
     memcpy(change->uri, uri, n);
     change->post.fn = write_change;
+    change->tenon = tenon;
     change->op = (struct store_op){
         .kind = STORE_LOG_RESOURCE, .if_version = STORE_ANY, .key = {change->uri, (uint32_t)n}};
     change->write = (struct store_write){
         .space = STORE_DATA, .ops = &change->op, .n_ops = 1, .done = change_written};
-    int err = post(tenon, &change->post, &change->core);
+    int err = post_change(tenon, change);
     if (err)
         free(change);
     return err;
@@ -167,8 +203,10 @@ static int ask_session(struct tenon *tenon, const char *session, enum mcp_method
 {
     struct session_question *q = calloc(1, sizeof *q);
     struct str value = STR_NONE;
-    if (!q)
-        return TENON_ERR_NO_MEMORY;
+    if (!session || !q) {
+        free(q);
+        return session ? TENON_ERR_NO_MEMORY : TENON_ERR_ARGUMENT;
+    }
     q->refs = 1;
     q->tenon = tenon;
     arena_init(&q->arena, 0);

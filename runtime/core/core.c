@@ -7,6 +7,7 @@
 #include "core/component.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
+#include "core/follow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ static void on_wake(void *ctx)
     struct core *core = ctx;
     mail_take(core);
     streams_wake(core->streams);
+    follows_wake(core->follows);
 }
 
 /* One without others gets a bus of its own, so that nobody else has to ask. */
@@ -48,6 +50,8 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     if (err == 0)
         err = streams_new(core, &core->streams);
     if (err == 0)
+        err = follows_new(core, &core->follows);
+    if (err == 0)
         err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)
         err = resource_uris_init(&core->uris, &core->arena);
@@ -70,6 +74,8 @@ void core_config_renew(struct core_config *config, const struct core_config *fro
     config->session_idle_ms = from->session_idle_ms;
     config->ask_timeout_ms = from->ask_timeout_ms;
     config->list_page = from->list_page;
+    config->coalesce_ms = from->coalesce_ms;
+    config->max_subscriptions = from->max_subscriptions;
     memcpy(config->tools_page, from->tools_page, sizeof config->tools_page);
 }
 
@@ -84,7 +90,9 @@ void core_tick(struct core *core)
     running_tick(core);
     pending_tick(core);
     streams_tick(core->streams);
+    follows_tick(core->follows);
     live_tick(core);
+    components_tick(core->config.components);
     if (now_ms < core->look_at_ms)
         return;
     core->look_at_ms = now_ms + BUS_LOOK_MS;
@@ -117,6 +125,7 @@ void core_free(struct core *core)
     components_attach(core->config.components, NULL);
     pending_close(core);
     streams_free(core->streams);
+    follows_free(core->follows);
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
     catalog_unref(core->catalog);

@@ -34,13 +34,16 @@ struct core_config {
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
     const struct core_transfer *transfer;                /* core/file_transfer.h; NULL: no files */
-    struct bus *bus;          /* to the other workers; NULL: there are none */
-    struct tenon *components; /* core/component.h; NULL: none. Not the core's own */
-    int64_t ask_timeout_ms;   /* for a client's answer; 0: ASK_TIMEOUT_MS */
-    uint32_t stream_frames;   /* kept of a stream; 0: STREAM_FRAMES */
+    struct bus *bus;            /* to the other workers; NULL: there are none */
+    struct tenon *components;   /* core/component.h; NULL: none. Not the core's own */
+    int64_t ask_timeout_ms;     /* for a client's answer; 0: ASK_TIMEOUT_MS */
+    uint32_t stream_frames;     /* kept of a stream; 0: STREAM_FRAMES */
+    uint32_t coalesce_ms;       /* of subscriptions that do not say */
+    uint32_t max_subscriptions; /* of a session; 0: SUBSCRIPTIONS_SESSION_MAX */
 };
 
-/* Takes what may change while a server runs: times of sessions and questions, sizes of list pages.
+/* Takes what may change while a server runs: times of sessions and questions, sizes of list
+ * pages, what subscriptions get.
  * The rest stays. A core reads them on its loop only. */
 void core_config_renew(struct core_config *config, const struct core_config *from);
 

@@ -24,11 +24,10 @@ struct batches {
     bool posted;
 };
 
-/* What list_changed.c has worked out of a catalog: of its tools, of its resources; 0: not yet. */
+/* What list_changed.c has worked out of a catalog: of each list; 0: not yet. */
 struct list_hashes {
-    bool is_used;
-    uint64_t version;
-    uint64_t v[2][MCP_REVISIONS][2];
+    uint64_t serial; /* of the catalog; 0: none yet */
+    uint64_t v[2][MCP_REVISIONS][STORE_LISTS];
 };
 
 struct core {
@@ -39,6 +38,7 @@ struct core {
     struct arena arena; /* what lives as long as the core */
     struct resource_uris uris;
     struct catalog *catalog; /* the newest snapshot; NULL before the first use */
+    uint64_t n_catalogs;     /* that were made */
     struct scans scans;
     struct jobs jobs;
     struct batches batches;
@@ -48,6 +48,7 @@ struct core {
     int64_t look_at_ms; /* next look for what others left, without a wake */
     struct pendings pendings;
     struct streams *streams;
+    struct follows *follows;
     struct list_hashes list_hashes;
     struct sink *push_sink; /* of stdio, or NULL: core.h */
     struct live *late;      /* with progress that was too fast: core/live.c */

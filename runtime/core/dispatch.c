@@ -11,8 +11,6 @@
 #include "core/revision.h"
 #include "generated/methods.h"
 
-#define NAME_SHOWN_MAX 100 /* bytes of a client's own text in an error message */
-
 /* ---- Failing -------------------------------------------------------------------------------- */
 
 void dispatch_fail(struct call *call, int err)
@@ -33,15 +31,6 @@ void dispatch_fail_unread(struct call *call, int err, const struct wire_fault *f
 {
     bool is_bad_text = err == ERR_PARSE || err == ERR_REQUEST;
     call_fail(call, err, STR_NONE, is_bad_text ? fault_data(call, "", fault) : STR_NONE);
-}
-
-static int explain_text(struct call *call, int err, const char *what, struct str name)
-{
-    bool cut = name.n > NAME_SHOWN_MAX;
-    struct str shown = {name.p, cut ? NAME_SHOWN_MAX : name.n};
-    struct str message =
-        arena_printf(&call->arena, "%s: " STR_FMT "%s", what, STR_ARG(shown), cut ? "..." : "");
-    return call_explain(call, err, message, STR_NONE);
 }
 
 /* ---- The session ---------------------------------------------------------------------------- */
@@ -134,8 +123,8 @@ static void handle_request(struct call *call, int read_err, const struct wire_fa
 {
     call->row = find_row(call->session->revision, call);
     if (!is_offered(call, call->row) || !call->row->is_request) {
-        dispatch_fail(call,
-                      explain_text(call, ERR_METHOD, err_text(ERR_METHOD), call->message.method));
+        dispatch_fail(
+            call, call_explain_name(call, ERR_METHOD, err_text(ERR_METHOD), call->message.method));
     } else if (read_err < 0) {
         call_explain(call, read_err, STR_NONE, fault_data(call, "", fault));
         dispatch_fail(call, read_err);

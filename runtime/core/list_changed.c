@@ -3,9 +3,11 @@
 
 #include "base/err.h"
 #include "core/catalog.h"
+#include "core/component.h"
 #include "core/stream_parts.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* ---- What the lists are --------------------------------------------------------------------- */
 
@@ -24,39 +26,54 @@ static uint64_t hash_list(uint64_t hash, const struct catalog_list *list, int re
     return hash;
 }
 
+/* What each of them is made of. */
+static const uint32_t kinds_of[STORE_LISTS] = {
+    [STORE_TOOLS] = 1u << CATALOG_TOOLS,
+    [STORE_RESOURCES] = 1u << CATALOG_RESOURCES | 1u << CATALOG_TEMPLATES,
+    [STORE_PROMPTS] = 1u << CATALOG_PROMPTS,
+};
+
+static uint64_t hash_lists(const struct catalog_list *lists, enum store_list which, int revision)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (enum catalog_kind kind = 0; kind < CATALOG_KINDS; kind++)
+        if (kinds_of[which] >> kind & 1)
+            hash = hash_list(hash, &lists[kind], revision);
+    return hash | 1;
+}
+
 /* Of the last catalog that was looked at. */
 static void look(const struct catalog *catalog, enum call_profile profile, int revision,
-                 struct list_hashes *memory, uint64_t ret[2])
+                 struct list_hashes *memory, uint64_t ret[STORE_LISTS])
 {
-    const struct catalog_list *lists = catalog->lists[profile];
-    const uint64_t start = UINT64_C(0xcbf29ce484222325);
     uint64_t *v = memory->v[profile][revision];
-    if (memory->version != catalog->version || !memory->is_used)
-        *memory = (struct list_hashes){.version = catalog->version, .is_used = true};
-    if (v[0] == 0) {
-        v[0] = hash_list(start, &lists[CATALOG_TOOLS], revision) | 1;
-        v[1] = hash_list(hash_list(start, &lists[CATALOG_RESOURCES], revision),
-                         &lists[CATALOG_TEMPLATES], revision) |
-               1;
-    }
-    ret[0] = v[0];
-    ret[1] = v[1];
+    if (memory->serial != catalog->serial)
+        *memory = (struct list_hashes){.serial = catalog->serial};
+    for (enum store_list i = 0; v[0] == 0 && i < STORE_LISTS; i++)
+        ret[i] = hash_lists(catalog->lists[profile], i, revision);
+    if (v[0] == 0)
+        memcpy(v, ret, sizeof memory->v[0][0]);
+    memcpy(ret, v, sizeof memory->v[0][0]);
 }
 
 void list_changed_look(struct core *core, enum call_profile profile, int revision,
-                       uint64_t ret_seen[2])
+                       uint64_t ret_seen[STORE_LISTS])
 {
     const struct catalog *catalog = catalog_now(core);
-    ret_seen[0] = ret_seen[1] = 0;
+    memset(ret_seen, 0, STORE_LISTS * sizeof *ret_seen);
     if (catalog && profile == PROFILE_APPLICATION)
         look(catalog, profile, revision, &core->list_hashes, ret_seen);
 }
 
 /* ---- Telling -------------------------------------------------------------------------------- */
 
-static const struct str notifications[2] = {
-    STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"),
-    STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"),
+static const struct str notifications[STORE_LISTS] = {
+    [STORE_TOOLS] =
+        STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"),
+    [STORE_RESOURCES] =
+        STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"),
+    [STORE_PROMPTS] =
+        STR_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}"),
 };
 
 /* Others may have told the session more meanwhile. Without a reader here nobody knows: then it is
@@ -64,19 +81,18 @@ static const struct str notifications[2] = {
 static bool renew_seen(struct errand *e)
 {
     const struct reader *r = reader_of_pushes(e->streams, stream_session(&e->name));
-    for (int i = 0; r && i < 2; i++)
-        e->session.seen[i] = r->told[i];
+    if (r)
+        memcpy(e->session.seen, r->told, sizeof r->told);
     return r && r->told[0];
 }
 
 static void save_seen(struct streams *streams, const struct stream_name *name,
-                      const uint64_t seen[2])
+                      const uint64_t seen[STORE_LISTS])
 {
     struct errand *e = errand_new(streams, NULL, name, STR_NONE);
     if (!e)
         return;
-    e->session.seen[0] = seen[0];
-    e->session.seen[1] = seen[1];
+    memcpy(e->session.seen, seen, sizeof e->session.seen);
     e->ops[0] =
         (struct store_op){.kind = STORE_SET_SEEN, .if_version = STORE_ANY, .session = &e->session};
     e->repeats = true;
@@ -84,7 +100,7 @@ static void save_seen(struct streams *streams, const struct stream_name *name,
     errand_submit(e, 1, NULL);
 }
 
-static int read_session(struct reader *r, bool *ret_initialized, uint64_t ret_seen[2])
+static int read_session(struct reader *r, bool *ret_initialized, uint64_t ret_seen[STORE_LISTS])
 {
     struct store_session record;
     struct store_view *view;
@@ -96,8 +112,7 @@ static int read_session(struct reader *r, bool *ret_initialized, uint64_t ret_se
     err = store_get_session(view, stream_session(&r->name), &arena, &record);
     if (err == 0) {
         *ret_initialized = record.initialized;
-        ret_seen[0] = record.seen[0];
-        ret_seen[1] = record.seen[1];
+        memcpy(ret_seen, record.seen, sizeof record.seen);
     }
     arena_done(&arena);
     store_view_close(view);
@@ -106,7 +121,7 @@ static int read_session(struct reader *r, bool *ret_initialized, uint64_t ret_se
 
 void list_changed_compare(struct reader *r)
 {
-    uint64_t now[2], seen[2];
+    uint64_t now[STORE_LISTS], seen[STORE_LISTS];
     bool initialized = false;
     if (!r->holds_pushes || !r->stream || r->profile != PROFILE_APPLICATION)
         return;
@@ -117,16 +132,16 @@ void list_changed_compare(struct reader *r)
     r->streams->has_early |= r->is_early;
     if (!initialized)
         return;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < STORE_LISTS; i++) {
         if (r->told[i]) /* what the record says may be on its way still */
             seen[i] = r->told[i];
         r->told[i] = now[i];
     }
-    if (now[0] == seen[0] && now[1] == seen[1])
+    if (memcmp(now, seen, sizeof now) == 0)
         return;
     save_seen(r->streams, &r->name, now);
     r->n_errands++; /* it stays, whatever becomes of its stream */
-    for (int i = 0; i < 2 && r->stream; i++)
+    for (int i = 0; i < STORE_LISTS && r->stream; i++)
         if (now[i] != seen[i])
             stream_append(r->stream, notifications[i], false, 0);
     r->n_errands--;
@@ -137,16 +152,22 @@ void list_changed_compare(struct reader *r)
 
 static bool has_moved(struct core *core)
 {
+    struct streams *streams = core->streams;
+    const struct tenon *components = core->config.components;
+    uint64_t offers = components ? components->offers->version : 0, tables = 0;
     struct store_view *view;
-    uint64_t version = 0;
     if (store_view_open(core->store, STORE_DATA, &view) < 0)
         return false;
-    int err = store_catalog_version(view, &version);
+    int err = store_catalog_version(view, &tables);
     store_view_close(view);
-    bool moved = err == 0 && version != core->streams->lists_version;
-    if (moved)
-        core->streams->lists_version = version;
-    return moved;
+    bool moved =
+        err == 0 && (tables != streams->tables_version || offers != streams->offers_version);
+    if (!moved)
+        return false;
+    streams->tables_version = tables;
+    streams->offers_version = offers;
+    streams->lists_version++;
+    return true;
 }
 
 static void on_turn(struct loop_post *post);
@@ -183,12 +204,12 @@ static void on_turn(struct loop_post *post)
 static void tell_stdio(struct core *core)
 {
     struct session *session = core->stdio_session;
-    uint64_t now[2];
+    uint64_t now[STORE_LISTS];
     if (!core->push_sink || !session || session->state != SESSION_OPERATING ||
         !str_eq(session->record.profile, str_of(profile_name(PROFILE_APPLICATION))))
         return;
     list_changed_look(core, PROFILE_APPLICATION, session->revision, now);
-    for (int i = 0; i < 2 && now[0]; i++)
+    for (int i = 0; i < STORE_LISTS && now[0]; i++)
         if (session->record.seen[i] != now[i]) {
             session->record.seen[i] = now[i];
             sink_send(core->push_sink, STR_NONE, notifications[i]);

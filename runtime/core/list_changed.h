@@ -11,12 +11,13 @@
 #define TENON_CORE_LIST_CHANGED_H
 
 #include "core/call.h"
+#include "core/store.h"
 
 struct reader;
 
 /* The lists of now, for a new session: 0 without a catalog. */
 void list_changed_look(struct core *core, enum call_profile profile, int revision,
-                       uint64_t ret_seen[2]);
+                       uint64_t ret_seen[STORE_LISTS]);
 /* Compares for all sessions that listen here, if the catalog has moved. */
 void list_changed_check(struct core *core);
 /* For the session of one that has just begun to listen. */

@@ -10,86 +10,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/dispatch.h"
-#include "core/list_changed.h"
-#include "wire/tape.h"
 
 #include <stdlib.h>
-
-/* ---- The session's pushes ------------------------------------------------------------------- */
-
-static void tell_release(struct streams *streams, struct store_worker who,
-                         const struct stream_name *name, uint64_t token, uint64_t next,
-                         uint64_t after_n)
-{
-    char id[HEX64_BYTES], old[HEX64_BYTES], fresh[HEX64_BYTES], after[HEX64_BYTES];
-    struct buf body = {0};
-    hex64_write(name->id, id);
-    hex64_write(token, old);
-    hex64_write(next, fresh);
-    hex64_write(after_n, after);
-    buf_printf(
-        &body,
-        "\"session\":\"%s\",\"stream\":\"%s\",\"token\":\"%s\",\"next\":\"%s\",\"after\":\"%s\"",
-        name->session, id, old, fresh, after);
-    if (!body.failed)
-        mail_send(streams->core, worker_id_of(who), MAIL_RELEASE, buf_str(&body), NULL, NULL);
-    buf_done(&body);
-}
-
-/* The one before stops to take pushes. Each message goes out once whoever takes it, so nobody waits
- * for that. */
-static void stop_pushes(struct reader *r, const struct store_claim *before)
-{
-    struct stream_name name = r->name;
-    name.id = before->stream;
-    if (before->worker.epoch == 0 || before->token == r->push_token)
-        return;
-    if (!stream_is_self(r->streams, before->worker)) {
-        if (stream_is_alive(r->streams, before->worker))
-            tell_release(r->streams, before->worker, &name, before->token, 0, 0);
-        return;
-    }
-    struct reader *old = reader_find(r->streams, &name, before->token);
-    if (old)
-        old->holds_pushes = false;
-}
-
-static void take_pushes(struct reader *r, const struct store_claim *before)
-{
-    stop_pushes(r, before);
-    r->holds_pushes = true;
-    r->told[0] = r->told[1] = 0;
-    push_drain(r);
-    list_changed_compare(r);
-}
-
-static void pushes_claimed(struct errand *e, int err)
-{
-    struct reader *r = e->reader;
-    if (err == 0 && r->sink && r->is_open && r->stream && e->claim.token == r->push_token)
-        take_pushes(r, &e->claim_before);
-}
-
-static void fill_push_claim(struct errand *e, struct store_op *op)
-{
-    struct reader *r = e->reader;
-    r->push_token = stream_random();
-    e->claim.worker = store_worker_of(bus_self(r->streams->core->config.bus));
-    e->claim.token = r->push_token;
-    *op = (struct store_op){.kind = STORE_CLAIM_PUSHES,
-                            .if_version = STORE_ANY,
-                            .claim = &e->claim,
-                            .ret_claim = &e->claim_before};
-}
-
-void reader_claim_pushes(struct reader *r)
-{
-    struct errand *e = errand_new(r->streams, r, &r->name, STR_NONE);
-    if (!e)
-        return;
-    fill_push_claim(e, &e->ops[0]);
-    errand_submit(e, 1, pushes_claimed);
-}
 
 /* ---- A new stream --------------------------------------------------------------------------- */
 
@@ -127,7 +49,7 @@ static void opened(struct errand *e, int err)
         reader_end(r);
         return;
     }
-    take_pushes(r, &e->claim_before);
+    reader_take_pushes(r, &e->claim_before);
 }
 
 /* The connection's reader, with its call; the head of the answer is on its way. */
@@ -164,7 +86,7 @@ static void submit_record(struct reader *r)
                                   .stream = &e->stream,
                                   .is_alive = streams_is_alive,
                                   .check_ctx = streams};
-    fill_push_claim(e, &e->ops[1]);
+    reader_fill_claim(e, &e->ops[1]);
     errand_submit(e, 2, opened);
 }
 
@@ -191,32 +113,56 @@ static int listen_anew(struct streams *streams, struct call *call)
 
 /* ---- Going on with one ---------------------------------------------------------------------- */
 
-/* `sssssssssssssssss.n` */
-static int parse_event_id(struct str text, uint64_t *ret_stream, uint64_t *ret_n)
-{
-    struct str rest = text, stream = str_cut(&rest, '.');
-    if (hex64_read(stream, ret_stream) < 0 || !rest.p || str_to_u64(rest, ret_n) < 0 ||
-        *ret_n == 0 || rest.p[0] == '0')
-        return ERR_EVENT_ID;
-    return 0;
-}
-
-/* Is all of it behind `n` still there? */
-static bool can_go_on(const struct store_stream *record, uint64_t n)
+/* Is all of it behind `n` still there, or can it do without? */
+static bool can_go_on(const struct store_stream *record, uint64_t n, bool is_anew)
 {
     uint64_t most = record->reserved_n > record->last_n ? record->reserved_n : record->last_n;
-    return n <= most && (record->last_n == 0 || record->first_n <= n + 1);
+    return n <= most && (is_anew || record->last_n == 0 || record->first_n <= n + 1);
+}
+
+/* An event says a position if it is a notification of a subscription, or went out behind a
+ * beginning like this. In the second case, or when it is forgotten, what stands behind it does not
+ * go on from that position: so notifications are made from there, and what else stands behind it is
+ * sent. */
+struct event {
+    struct event_id id;
+    bool is_there;
+};
+
+static int find_event(void *ctx, uint64_t n, uint64_t seq, struct str message)
+{
+    struct event *e = ctx;
+    (void)message;
+    e->is_there = n == e->id.n && seq == e->id.seq;
+    return 1;
+}
+
+static bool must_begin_anew(struct store_view *view, const struct store_stream *record,
+                            const struct event_id *id)
+{
+    struct event e = {*id, false};
+    if (!record->listens || !id->seq)
+        return false;
+    store_scan_frames(view, record->session, record->id, id->n - 1, find_event, &e);
+    return !e.is_there;
 }
 
 /* ERR_ABSENT: no such stream, or not yet. */
-static int read_record(struct streams *streams, struct call *call, const struct stream_name *name,
-                       struct store_stream *ret)
+static int read_record(struct streams *streams, struct call *call, const struct event_id *id,
+                       struct stream_name *ret_name, struct store_stream *ret, bool *ret_is_anew)
 {
+    struct stream_name name;
+    if (!stream_name_set(&name, call->session->record.id, id->stream))
+        return ERR_EVENT_ID;
     struct store_view *view;
     int err = store_view_open(streams->core->store, STORE_SYS, &view);
     if (err < 0)
         return err;
-    err = store_get_stream(view, stream_session(name), name->id, &call->arena, ret);
+    err = store_get_stream(view, stream_session(&name), name.id, &call->arena, ret);
+    if (err == 0) {
+        *ret_name = name;
+        *ret_is_anew = must_begin_anew(view, ret, id);
+    }
     store_view_close(view);
     return err;
 }
@@ -255,6 +201,13 @@ static void attach(struct reader *r, struct stream *s)
     reader_attach(r, s);
 }
 
+static void begin_anew(struct reader *r, const struct stream *s)
+{
+    r->anew_n = s->last_n;
+    if (r->sent_n + 1 < r->kept_n)
+        r->sent_n = r->kept_n - 1;
+}
+
 void reader_begin(struct reader *r)
 {
     r->release_ms = 0;
@@ -265,6 +218,8 @@ void reader_begin(struct reader *r)
     }
     if (s)
         attach(r, s);
+    if (s && r->is_anew)
+        begin_anew(r, s);
     r->is_open = true;
     if (r->listens)
         reader_claim_pushes(r);
@@ -282,7 +237,7 @@ static void wait_for_release(struct reader *r, const struct store_stream *before
 /* The client named this event when it came: it has seen it, and all before. */
 static void note_seen(struct streams *streams, const struct stream_name *name, uint64_t n)
 {
-    for (struct stream *s = streams->written; s; s = s->next)
+    for (struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (s->after_n < n && stream_name_eq(&s->name, name))
             s->after_n = n;
 }
@@ -313,6 +268,7 @@ static void claimed(struct errand *e, int err)
         return;
     }
     r->used_n = e->before.reserved_n;
+    r->kept_n = e->before.first_n;
     r->has_claimed = true;
     note_seen(r->streams, &r->name, r->sent_n);
     end_old(r, e->before.token);
@@ -336,6 +292,8 @@ static void submit_claim(struct reader *r)
     e->ops[0] = (struct store_op){.kind = STORE_CLAIM_STREAM,
                                   .if_version = STORE_ANY,
                                   .stream = &e->stream,
+                                  .is_alive = streams_is_alive,
+                                  .check_ctx = r->streams,
                                   .ret_stream = &e->before};
     errand_submit(e, 1, claimed);
 }
@@ -344,20 +302,21 @@ static int resume(struct streams *streams, struct call *call)
 {
     struct stream_name name;
     struct store_stream record;
-    uint64_t id, n;
-    int err = parse_event_id(call->in.last_event, &id, &n);
-    if (err == 0 && !stream_name_set(&name, call->session->record.id, id))
-        err = ERR_EVENT_ID;
+    struct event_id id;
+    bool is_anew = false;
+    int err = event_id_read(call->in.last_event, &id);
     if (err == 0)
-        err = read_record(streams, call, &name, &record);
-    if (err == 0 && !can_go_on(&record, n))
+        err = read_record(streams, call, &id, &name, &record, &is_anew);
+    if (err == 0 && !can_go_on(&record, id.n, is_anew))
         err = ERR_EVENT_ID;
     if (err < 0)
         return err;
     struct reader *r = open_reader(streams, call, &name);
     if (!r)
         return ERR_NO_MEMORY;
-    r->sent_n = n;
+    r->sent_n = id.n;
+    r->named_seq = id.seq;
+    r->is_anew = is_anew;
     r->listens = record.listens;
     submit_claim(r);
     return 0;
@@ -416,46 +375,23 @@ int streams_listen(struct streams *streams, struct call *call)
     return err;
 }
 
-/* ---- Letters -------------------------------------------------------------------------------- */
-
-static uint64_t hex_member(const struct tape_node *letter, struct str name)
-{
-    const struct tape_node *value = tape_get(letter, name);
-    uint64_t v = 0;
-    if (value && value->kind == TAPE_STR)
-        hex64_read(tape_str(value), &v);
-    return v;
-}
-
-static bool read_name(const struct tape_node *letter, struct stream_name *ret)
-{
-    const struct tape_node *session = tape_get(letter, STR("session"));
-    return session && session->kind == TAPE_STR &&
-           stream_name_set(ret, tape_str(session), hex_member(letter, STR("stream")));
-}
+/* ---- Others go on with one ------------------------------------------------------------------- */
 
 /* What is written here of a stream that somebody else writes now: by the reader that he displaced,
  * or without one. One that came back and went again is several structs for a while. */
 static struct stream *find_displaced(struct streams *streams, const struct stream_name *name,
                                      uint64_t token)
 {
-    for (struct stream *s = streams->written; s; s = s->next)
+    for (struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (s->listens && !s->is_released && (s->token == token || !s->reader) &&
             stream_name_eq(&s->name, name))
             return s;
     return NULL;
 }
 
-static void release_pushes(struct streams *streams, const struct stream_name *name, uint64_t token)
-{
-    struct reader *r = reader_find(streams, name, token);
-    if (r)
-        r->holds_pushes = false;
-}
-
 /* The connection, if it is there still, and what was not stored of a stream that listens. */
-static void release(struct streams *streams, const struct stream_name *name, uint64_t token,
-                    uint64_t after_n)
+void reader_displace(struct streams *streams, const struct stream_name *name, uint64_t token,
+                     uint64_t after_n)
 {
     struct stream *s;
     struct reader *r = reader_find(streams, name, token);
@@ -466,35 +402,4 @@ static void release(struct streams *streams, const struct stream_name *name, uin
         reader_end(r);
     while ((s = find_displaced(streams, name, token)))
         stream_release(s);
-}
-
-void stream_take_release(struct core *core, struct worker_id from, const struct tape_node *letter)
-{
-    struct stream_name name;
-    char next[HEX64_BYTES];
-    struct buf body = {0};
-    uint64_t token = hex_member(letter, STR("token")), to = hex_member(letter, STR("next"));
-    if (!token || !read_name(letter, &name))
-        return;
-    if (!to) { /* of the pushes only: nobody waits */
-        release_pushes(core->streams, &name, token);
-        return;
-    }
-    release(core->streams, &name, token, hex_member(letter, STR("after")));
-    hex64_write(to, next);
-    buf_printf(&body, "\"next\":\"%s\"", next);
-    if (!body.failed)
-        mail_send(core, from, MAIL_RELEASED, buf_str(&body), NULL, NULL);
-    buf_done(&body);
-}
-
-void stream_take_released(struct core *core, struct worker_id from, const struct tape_node *letter)
-{
-    (void)from;
-    uint64_t next = hex_member(letter, STR("next"));
-    for (struct reader *r = core->streams->readers; r && next; r = r->next)
-        if (r->token == next && r->sink && !r->is_open && r->release_ms) {
-            reader_begin(r);
-            return;
-        }
 }

@@ -1,4 +1,4 @@
-/* core/lists.c - pages of tools, resources and templates.
+/* core/lists.c - pages of tools, resources, templates and prompts.
  *
  * A cursor holds the name of the last entry sent, so pages stay right when entries come and go
  * between them: what was sent is not sent again, what is left is not skipped. A page is bounded in
@@ -14,6 +14,7 @@ static const enum cursor_kind cursor_kinds[CATALOG_KINDS] = {
     [CATALOG_TOOLS] = CURSOR_TOOLS,
     [CATALOG_RESOURCES] = CURSOR_RESOURCES,
     [CATALOG_TEMPLATES] = CURSOR_TEMPLATES,
+    [CATALOG_PROMPTS] = CURSOR_PROMPTS,
 };
 
 static struct str scope_of(const struct call *call)

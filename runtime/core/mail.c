@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/core_state.h"
+#include "core/follow.h"
 #include "wire/json_write.h"
 #include "wire/tape.h"
 
@@ -30,6 +31,7 @@ static const struct {
     [MAIL_RELEASE] = {STR_INIT("release"), stream_take_release},
     [MAIL_RELEASED] = {STR_INIT("released"), stream_take_released},
     [MAIL_PUSH] = {STR_INIT("push"), push_take},
+    [MAIL_FOLLOW] = {STR_INIT("follow"), follow_take},
 };
 
 /* ---- A letter ------------------------------------------------------------------------------- */

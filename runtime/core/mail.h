@@ -24,6 +24,7 @@ enum mail_kind {
     MAIL_RELEASE,  /* somebody else reads this stream from now on: core/stream.h */
     MAIL_RELEASED, /* the answer to it */
     MAIL_PUSH,     /* messages wait for a session whose stream is there: core/push.h */
+    MAIL_FOLLOW,   /* the session's subscriptions are others now: core/follow.h */
     MAIL_KINDS,
 };
 

@@ -6,6 +6,7 @@
  *   tenon://schema/{database}/{table}    how a table's rows look
  *   db://{database}/{table}              the first page of a table's rows
  *   db://{database}/{table}/{id}         one row
+ *   ...#{attribute}                      what of that row is binary
  *   any other                            what components have
  *
  * A URI is checked as a URI, then matched by the same templates that clients are shown. What it
@@ -19,11 +20,13 @@
 #include "core/dispatch.h"
 #include "core/lists.h"
 #include "core/openapi.h"
+#include "core/row_contents.h"
 #include "core/table_indexes.h"
 #include "core/table_run.h"
 #include "core/table_search.h"
 #include "generated/edges.h"
 #include "generated/methods.h"
+#include "schema/percent.h"
 #include "wire/json_write.h"
 
 #include <stddef.h>
@@ -51,6 +54,7 @@ struct reading {
     int err;
     struct call *call;
     struct str uri;
+    struct str fragment; /* of it; STR_NONE: none */
     struct resource_uri parts;
     const struct table *table;
 };
@@ -203,12 +207,30 @@ static int read_schema(struct reading *r)
     return answer(r, &text);
 }
 
+static int write_row(struct reading *r, const struct store_row *row)
+{
+    struct arena *arena = &r->call->arena;
+    struct mcp_read_resource_result result = {0};
+    struct row_contents contents;
+    struct str uri = r->uri, part = STR_NONE;
+    int err = r->fragment.p ? percent_decode(r->fragment, arena, &part) : 0;
+    if (r->fragment.p)
+        uri.n -= r->fragment.n + 1;
+    if (err == 0)
+        err = row_contents_make(r->table, row, uri, part, arena, &contents);
+    if (err < 0)
+        return err;
+    result.contents.v = contents.v;
+    result.contents.n = contents.n;
+    result.has_contents = 1;
+    return call_write(r->call, &result);
+}
+
 static int read_row(struct reading *r)
 {
     struct arena *arena = &r->call->arena;
     struct store_view *view;
     struct store_row row;
-    struct buf text = {0};
     struct str key;
     int err = key_from_text(r->table->key_type, r->parts.id, arena, &key);
     if (err == ERR_SYNTAX || err == ERR_LIMIT)
@@ -219,11 +241,11 @@ static int read_row(struct reading *r)
         return err;
     err = store_get_row(view, r->table->id, key, arena, &row);
     if (err == 0)
-        table_write_row(r->table, row.row, row.version, NULL, &text);
+        err = write_row(r, &row);
     store_view_close(view);
-    if (err == ERR_ABSENT)
+    if (err == ERR_ABSENT || err == ERR_SYNTAX)
         return explain_absent(r);
-    return err < 0 ? err : answer(r, &text);
+    return err < 0 ? err : CALL_WRITTEN;
 }
 
 static int table_found(struct search *s)
@@ -290,9 +312,19 @@ static int read_component(struct call *call, struct str uri)
 {
     const struct component_resource *resource;
     const struct template_value *values = NULL;
-    int err = component_find_resource(call->core->config.components, uri, &call->arena, &resource,
-                                      &values);
+    int err = resource_uri_is_own(uri) ? ERR_ABSENT : catalog_use(call);
+    if (err == 0)
+        err = component_find_resource(call->catalog->offers, uri, &call->arena, &resource, &values);
     return err < 0 ? err : component_read_resource(call, resource, uri, values);
+}
+
+/* A fragment is of a row alone. */
+static int read_uri(struct reading *r, struct str uri)
+{
+    struct str rest = uri, plain = str_cut(&rest, '#');
+    int err = resource_uri_read(&r->call->core->uris, plain, &r->call->arena, &r->parts);
+    r->fragment = rest;
+    return err == 0 && rest.p && r->parts.kind != RESOURCE_ROW ? ERR_ABSENT : err;
 }
 
 int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,
@@ -309,7 +341,7 @@ int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_requ
         if (found != ERR_ABSENT)
             return found;
     }
-    int err = resource_uri_read(&call->core->uris, params->uri, &call->arena, &r->parts);
+    int err = read_uri(r, params->uri);
     if (err == 0)
         err = find_table(r);
     if (err == ERR_ABSENT)

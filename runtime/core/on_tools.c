@@ -17,7 +17,6 @@
 
 #include <string.h>
 
-#define NAME_SHOWN_MAX     200 /* bytes of an unknown name */
 #define SMALL_RESULT_BYTES 1024
 
 int mcp_on_tools_list(struct call *call, const struct mcp_paginated_request_params *params,
@@ -128,15 +127,6 @@ void tool_fail(struct call *call, struct str text)
 
 /* ---- tools/call ----------------------------------------------------------------------------- */
 
-static int explain_unknown(struct call *call, struct str name)
-{
-    bool cut = name.n > NAME_SHOWN_MAX;
-    struct str shown = {name.p, cut ? NAME_SHOWN_MAX : name.n};
-    struct str message =
-        arena_printf(&call->arena, "Unknown tool: " STR_FMT "%s", STR_ARG(shown), cut ? "..." : "");
-    return call_explain(call, ERR_PARAMS, message, STR_NONE);
-}
-
 static int refuse(struct call *call, const struct schema_faults *faults)
 {
     struct str data = call_errors_data(call, "/params/arguments", faults);
@@ -212,7 +202,7 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
         return err;
     bool manages = call->in.profile == PROFILE_OPERATIONS;
     const struct component_tool *of_component =
-        manages ? NULL : component_find_tool(call->core->config.components, params->name);
+        manages ? NULL : component_find_tool(call->catalog->offers, params->name);
     if (of_component)
         return call_component(call, of_component, params->arguments);
     const struct catalog_tool *tool =
@@ -220,7 +210,7 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
     const struct catalog_operation *operation =
         manages ? catalog_find_operation(call->catalog, params->name) : NULL;
     if (!tool && !operation)
-        return explain_unknown(call, params->name);
+        return call_explain_name(call, ERR_PARAMS, "Unknown tool", params->name);
     err = open_arguments(call, params->arguments, &args);
     if (err < 0)
         return err;

@@ -19,12 +19,17 @@
 
 /* ---- The buckets ---------------------------------------------------------------------------- */
 
-static struct pending **bucket_of(struct core *core, struct str session)
+static uint32_t hash_of(struct str session)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (uint32_t i = 0; i < session.n; i++)
         hash = (hash ^ (unsigned char)session.p[i]) * 16777619u;
-    return &core->pendings.buckets[hash % PENDING_BUCKETS];
+    return hash;
+}
+
+static struct pending **bucket_of(struct core *core, struct str session)
+{
+    return &core->pendings.buckets[hash_of(session) % PENDING_BUCKETS];
 }
 
 static uint32_t count(struct core *core, struct str session)
@@ -55,8 +60,9 @@ static void remove_from(struct core *core, struct pending *p)
     core->pendings.n--;
 }
 
-static void free_pending(struct pending *p)
+static void free_pending(struct core *core, struct pending *p)
 {
+    bus_add_ask(core->config.bus, p->hash, -1);
     arena_done(&p->arena);
     free(p);
 }
@@ -65,7 +71,7 @@ static void tell(struct core *core, struct pending *p, const struct pending_answ
 {
     remove_from(core, p);
     p->done(p->ctx, answer);
-    free_pending(p);
+    free_pending(core, p);
 }
 
 /* ---- Asking --------------------------------------------------------------------------------- */
@@ -99,6 +105,25 @@ static int fill(struct core *core, const struct session *session, const struct p
     return err ? err : pending_check_ask(p, session, ask, params);
 }
 
+/* It counts from the beginning, so that no two workers find the same last place. */
+static struct pending *new_pending(struct core *core, const struct session *session)
+{
+    struct pending *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    arena_init(&p->arena, 0);
+    p->hash = hash_of(session->record.id);
+    bus_add_ask(core->config.bus, p->hash, 1);
+    return p;
+}
+
+/* For one that is not in its bucket yet, on all workers together. */
+static bool has_room(struct core *core, const struct session *session)
+{
+    struct str id = session->record.id;
+    return count(core, id) + bus_asks_elsewhere(core->config.bus, hash_of(id)) < PENDING_MAX;
+}
+
 /* Makes what waits, not yet in its bucket, and the message that asks. */
 static int make(struct core *core, const struct session *session, const struct pending_ask *ask,
                 struct buf *message, struct pending **ret)
@@ -106,13 +131,10 @@ static int make(struct core *core, const struct session *session, const struct p
     struct buf params = {0};
     if (session->state != SESSION_OPERATING)
         return ERR_CAPABILITY; /* nothing is asked before notifications/initialized */
-    if (count(core, session->record.id) >= PENDING_MAX)
-        return ERR_BUSY;
-    struct pending *p = calloc(1, sizeof *p);
+    struct pending *p = new_pending(core, session);
     if (!p)
         return ERR_NO_MEMORY;
-    arena_init(&p->arena, 0);
-    int err = fill(core, session, ask, p, &params);
+    int err = has_room(core, session) ? fill(core, session, ask, p, &params) : ERR_BUSY;
     if (err == 0) {
         rpc_open_call(message, str_of(p->id), p->row->name);
         buf_add_str(message, buf_str(&params));
@@ -121,7 +143,7 @@ static int make(struct core *core, const struct session *session, const struct p
     }
     buf_done(&params);
     if (err < 0)
-        free_pending(p);
+        free_pending(core, p);
     else
         *ret = p;
     return err;
@@ -151,7 +173,7 @@ static int ask_call(struct call *call, const struct pending_ask *ask, struct are
         err = call_send(call, buf_str(&message));
         if (err < 0) {
             remove_from(call->core, p);
-            free_pending(p);
+            free_pending(call->core, p);
         }
     }
     buf_done(&message);

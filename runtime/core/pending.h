@@ -6,9 +6,9 @@
  * call of `done`: the client's result, checked by the revision's table; its error; ERR_ANSWER (a
  * result that is not what the method or the asked-for schema allows); ERR_TIMED_OUT (then the
  * client gets notifications/cancelled); ERR_CANCELLED or ERR_SESSION_GONE (of the call or session);
- * ERR_BUSY at once beyond PENDING_MAX of a session. A late, doubled or forged answer, or one of
- * another session, changes nothing. A dropped connection changes nothing either: the stream can be
- * resumed. Loop only.
+ * ERR_BUSY at once beyond PENDING_MAX of a session, on all workers together. A late, doubled or
+ * forged answer, or one of another session, changes nothing. A dropped connection changes nothing
+ * either: the stream can be resumed. Loop only.
  */
 #ifndef TENON_CORE_PENDING_H
 #define TENON_CORE_PENDING_H

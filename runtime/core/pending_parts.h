@@ -12,6 +12,7 @@ struct pending {
     struct pending *next; /* of its bucket */
     struct arena arena;
     struct str session;
+    uint32_t hash;             /* of it: it is counted by that */
     char id[PENDING_ID_BYTES]; /* raw JSON */
     uint64_t serial;
     int64_t until_ms;

@@ -82,9 +82,8 @@ void push_drain(struct reader *r)
 /* The one that was opened last, though it does not take the pushes yet. */
 static struct reader *find_listener(struct streams *streams, struct str session)
 {
-    for (struct reader *r = streams->readers; r; r = r->next)
-        if (r->listens && r->is_open && r->sink && r->stream &&
-            str_eq(stream_session(&r->name), session))
+    for (struct reader *r = readers_of(streams, session); r; r = r->next_of)
+        if (r->listens && r->is_open && r->sink && r->stream)
             return r;
     return NULL;
 }

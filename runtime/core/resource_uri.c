@@ -29,6 +29,11 @@ int resource_uris_init(struct resource_uris *uris, struct arena *arena)
     return err;
 }
 
+bool resource_uri_is_own(struct str uri)
+{
+    return str_starts_with(uri, STR("db:")) || str_starts_with(uri, STR("tenon:"));
+}
+
 int resource_uri_read(const struct resource_uris *uris, struct str uri, struct arena *arena,
                       struct resource_uri *ret)
 {
@@ -51,4 +56,13 @@ int resource_uri_read(const struct resource_uris *uris, struct str uri, struct a
         .id = value_at(uris->templates[i], values, 2),
     };
     return 0;
+}
+
+const struct template *resource_uri_template(const struct resource_uris *uris,
+                                             struct str uri_template)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_eq(str_of(kinds[i].text), uri_template))
+            return template_n_names(uris->templates[i]) ? uris->templates[i] : NULL;
+    return NULL;
 }

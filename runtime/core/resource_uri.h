@@ -34,8 +34,14 @@ struct resource_uri {
     struct str database, table, id; /* decoded; STR_NONE where the kind has none */
 };
 
+/* Is its scheme one of ours? Components have none such. */
+bool resource_uri_is_own(struct str uri);
 /* 0; ERR_ABSENT: no URI, or none of ours; ERR_NO_MEMORY. Names are not looked up here. */
 int resource_uri_read(const struct resource_uris *uris, struct str uri, struct arena *arena,
                       struct resource_uri *ret);
+
+/* One that has variables, by its text as clients are shown it. NULL: none of ours. */
+const struct template *resource_uri_template(const struct resource_uris *uris,
+                                             struct str uri_template);
 
 #endif

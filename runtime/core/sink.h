@@ -20,6 +20,9 @@ struct sink_ops {
     /* What was sent goes out, then the stream ends in good order. The sink is gone. Never calls
      * back. */
     void (*end)(struct sink *sink);
+    /* Has the client's side of the connection taken all that was sent (its kernel acknowledged it)?
+     * NULL: there is no telling, and it counts as taken. Never calls back. */
+    bool (*is_taken)(struct sink *sink);
 };
 
 struct sink {

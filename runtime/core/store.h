@@ -54,6 +54,10 @@ void store_close(struct store *store);
 /* Completions are posted to this loop from now on. Without one (CLI commands), store_submit waits
  * and calls `done` before it returns. Once, before the first submit. */
 void store_attach(struct store *store, struct loop *loop);
+/* Called after each commit of this process that entered something into the change log, on any
+ * thread, so it only wakes. NULL: nobody is called any more, nor is being called when this returns.
+ * Any time, but not from `fn`. */
+void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx);
 /* How long the write transaction that this process is in has been standing, in milliseconds; 0 when
  * it is in none. Waiting for another process to leave its own does not count. Any thread. While a
  * transaction stands nobody else can write, so a process in which it stands too long must go. */
@@ -140,6 +144,7 @@ struct store_range {
     bool after;      /* leave out `from` itself */
     struct str to;   /* exclusive; STR_NONE: to the end */
     bool descending; /* read from the end; to go on, `to` is the last key that was seen */
+    bool keys_only;  /* what `fn` gets has nothing but its key */
 };
 
 /* 0 or ERR_ABSENT (no such row or table). Copied into arena. */
@@ -192,7 +197,7 @@ int store_drop_index(struct store *store, uint32_t table, uint32_t index);
 struct store_checked {
     uint64_t n_tables, n_rows, n_indexes, n_entries, n_changes;
     uint64_t n_sessions, n_jobs;
-    uint64_t n_streams, n_frames, n_pushes;
+    uint64_t n_streams, n_frames, n_pushes, n_subscriptions;
     bool has_unfinished_load, has_unfinished_build;
 };
 /* Compares all of DATA in one snapshot: tables with their rows and counts, rows with the entries of
@@ -229,6 +234,9 @@ int store_scan_changes(struct store_view *view, uint64_t after_seq, store_change
 
 /* ---- Sessions (space SYS) ------------------------------------------------------------------- */
 
+/* The lists of which a session is told that they changed. */
+enum store_list { STORE_TOOLS, STORE_RESOURCES, STORE_PROMPTS, STORE_LISTS };
+
 struct store_session {
     struct str id;      /* text of Mcp-Session-Id: 8 lower-case hex digits of the creation minute
                            (big-endian, so that new records lie together), then random ones */
@@ -238,8 +246,8 @@ struct store_session {
     struct str client_info;  /* raw JSON */
     struct str capabilities; /* raw JSON of the client's capabilities */
     bool initialized;
-    int32_t log_level; /* -1: never set */
-    uint64_t seen[2];  /* core's own: which lists of tools and of resources it was told of */
+    int32_t log_level;          /* -1: never set */
+    uint64_t seen[STORE_LISTS]; /* core's own: which of these it was told of last; 0: of none */
     int64_t created_ms, active_ms, expires_ms; /* wall time */
 };
 
@@ -271,6 +279,7 @@ struct store_stream {
     struct store_worker reader;     /* who sends it to the client */
     uint64_t token;                 /* of that reader */
     uint64_t first_n, last_n;       /* frames below and behind are not there; both 0: none yet */
+    uint64_t seq;                   /* of its last frame that has one; 0: none */
     uint64_t reserved_n;            /* the writer may have used numbers up to this one */
     struct str request;             /* raw id of the request that it answers; STR_NONE: listens */
     int64_t created_ms, changed_ms; /* wall time; set by the store */
@@ -282,8 +291,8 @@ int store_get_stream(struct store_view *view, struct str session, uint64_t id, s
 /* Of one session, in no order. */
 typedef int (*store_stream_fn)(void *ctx, const struct store_stream *stream);
 int store_scan_streams(struct store_view *view, struct str session, store_stream_fn fn, void *ctx);
-/* Frames behind `after_n`, in order. ERR_ABSENT: no such stream. */
-typedef int (*store_frame_fn)(void *ctx, uint64_t n, struct str message);
+/* Frames behind `after_n`, in order; `seq` as it was put. ERR_ABSENT: no such stream. */
+typedef int (*store_frame_fn)(void *ctx, uint64_t n, uint64_t seq, struct str message);
 int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,
                       store_frame_fn fn, void *ctx);
 
@@ -296,6 +305,34 @@ struct store_claim {
 };
 /* 0 or ERR_ABSENT. */
 int store_get_claim(struct store_view *view, struct str session, struct store_claim *ret);
+
+/* ---- Subscriptions (space SYS): core/follow.h. A session's go with it. ---------------------- */
+
+struct store_subscription {
+    struct str session, uri; /* as the client spelled it; URI_BYTES_MAX at most */
+    uint64_t start_seq;      /* changes up to this one were there before it */
+    bool all;                /* one notification for each change; else merged by URI */
+    uint32_t coalesce_ms;
+};
+/* Of one session, in no order. */
+typedef int (*store_subscription_fn)(void *ctx, const struct store_subscription *subscription);
+int store_scan_subscriptions(struct store_view *view, struct str session, store_subscription_fn fn,
+                             void *ctx);
+
+/* How far a session with subscriptions has been told of the change log. One per session, from its
+ * first subscription on. */
+struct store_follow {
+    uint64_t seq;        /* what changed up to this one is in frames (or concerned nobody) */
+    uint64_t sent_seq;   /* and up to this one, at most `seq`, on a connection that took it */
+    uint64_t generation; /* rises with each subscription that comes, changes or goes */
+    uint32_t n;          /* subscriptions; set by the store */
+    /* DATA is another one since then, so the two say nothing; set by the store. Until SET_FOLLOW.
+     */
+    bool is_foreign;
+};
+/* 0 or ERR_ABSENT: it never had a subscription. */
+int store_get_follow(struct store_view *view, struct str session, struct store_follow *ret);
+
 /* Messages that wait for such a stream, by `seq`, those whose time is over left out. */
 typedef int (*store_push_fn)(void *ctx, uint64_t seq, struct str message);
 int store_scan_pushes(struct store_view *view, struct str session, store_push_fn fn, void *ctx);
@@ -351,16 +388,31 @@ enum store_op_kind {
     /* `stream` has session, id, reader and token, which are put into the record; of one that
      * listens the reader becomes the writer too, with reserved_n raised by STREAM_NUMBERS.
      * *ret_stream is the record as it was before (session and request: STR_NONE). ERR_ABSENT.
-     * if_version: STORE_ANY, or the token that the record must have, else ERR_CONFLICT. A reader
+     * if_version: STORE_ANY, or the token that the record must have, else ERR_CONFLICT; the same
+     * with is_alive, if that has a higher token and a living reader. A reader
      * with epoch 0: nobody reads any more (and nobody writes, of one that listens). */
     STORE_CLAIM_STREAM,
     /* Appends `message` as frame `n` of `stream` (session, id, writer; ended: it is the last;
-     * reserved_n: if higher than the one there). ERR_ABSENT: no such stream (any more).
+     * reserved_n: if higher than the one there; seq: kept with the frame, and if it is not 0 in the
+     * record). ERR_ABSENT: no such stream (any more).
      * ERR_CONFLICT: another writer, n is not above the last, or it ended. Forgets the frames that
      * are too many (max_frames, STREAM_BYTES). *ret_stream is the record after it. An ended stream
      * without a last message: message STR_NONE, n 0. */
     STORE_PUT_FRAME,
-    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none).
+    /* Makes `subscription`, or changes all and coalesce_ms of the one with its session and URI.
+     * start_seq is raised to the session's follow.seq (unless that is foreign); of the session's
+     * first one, seq and sent_seq begin there. *ret_claim: who takes the session's pushes, to be
+     * told. ERR_ABSENT: no such session. ERR_LIMIT: there are SUBSCRIPTIONS_SESSION_MAX, or
+     * max_subscriptions if that is not 0, or their URIs would come to more than
+     * SUBSCRIPTIONS_BYTES. */
+    STORE_PUT_SUBSCRIPTION,
+    STORE_DELETE_SUBSCRIPTION, /* by session and uri; if it is there. *ret_claim likewise */
+    /* seq and sent_seq of claim->session become those of `follow` (sent_seq at most seq).
+     * ERR_CONFLICT: the claim to its pushes has another token than `claim`, or its subscriptions
+     * another generation than `follow`. ERR_ABSENT: it has none. */
+    STORE_SET_FOLLOW,
+    STORE_CLAIM_PUSHES, /* `claim`; *ret_claim is the one before (worker.epoch 0: none). With
+                           is_alive: nothing, if that has a higher token and a living worker.
                            ERR_ABSENT: no such session */
     STORE_DROP_CLAIM,   /* if it still has the token of `claim`, else nothing */
     STORE_PUT_PUSH,     /* `message` for claim->session until until_ms; *ret_claim as it is; ret_seq
@@ -390,6 +442,9 @@ struct store_op {
     /* Streams, pushes, mail */
     const struct store_stream *stream;
     const struct store_claim *claim;
+    const struct store_subscription *subscription;
+    const struct store_follow *follow;
+    uint32_t max_subscriptions;
     struct store_worker to;
     struct str message;
     uint64_t n, push_seq, mail_seq;

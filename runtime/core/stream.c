@@ -34,6 +34,10 @@ struct stream *stream_new(struct streams *streams, const struct stream_name *nam
         memcpy(s + 1, request.p, request.n);
         s->request = (struct str){(const char *)(s + 1), request.n};
     }
+    if (!stream_join(s)) {
+        free(s);
+        return NULL;
+    }
     s->next = streams->written;
     s->at = &streams->written;
     if (s->next)
@@ -44,6 +48,7 @@ struct stream *stream_new(struct streams *streams, const struct stream_name *nam
 
 void stream_drop(struct stream *s)
 {
+    stream_part(s);
     *s->at = s->next;
     if (s->next)
         s->next->at = s->at;
@@ -52,7 +57,7 @@ void stream_drop(struct stream *s)
 
 struct stream *streams_find(struct streams *streams, const struct stream_name *name)
 {
-    for (struct stream *s = streams->written; s; s = s->next)
+    for (struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (stream_name_eq(&s->name, name))
             return s;
     return NULL;
@@ -60,7 +65,7 @@ struct stream *streams_find(struct streams *streams, const struct stream_name *n
 
 bool streams_pending(const struct streams *streams, const struct stream_name *name)
 {
-    for (const struct stream *s = streams->written; s; s = s->next)
+    for (const struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (s->n_pending && stream_name_eq(&s->name, name))
             return true;
     return false;
@@ -80,7 +85,7 @@ static void clear_claim(struct streams *streams, const struct stream_name *name,
 
 void stream_give_back(struct streams *streams, const struct stream_name *name, uint64_t token)
 {
-    for (struct stream *s = streams->written; s; s = s->next)
+    for (struct stream *s = streams_of(streams, stream_session(name)); s; s = s->next_of)
         if (s->n_pending && !s->is_broken && !s->reader && stream_name_eq(&s->name, name)) {
             s->token = token;
             return;
@@ -163,9 +168,23 @@ static void send_unstored(struct stream *s, struct str message)
     if (!r || !message.p)
         return;
     if (r->is_open && r->has_room && r->sent_n == s->last_n)
-        reader_send(r, ++s->last_n, message);
+        reader_send(r, ++s->last_n, 0, message);
     else
         reader_end(r);
+}
+
+struct frame *stream_add_frame(struct stream *s, struct str message)
+{
+    struct frame *f = frame_new(s, message);
+    if (!f)
+        return NULL;
+    f->n = message.p ? ++s->last_n : 0;
+    if (s->last_n + STREAM_NUMBERS / 2 > s->asked_n)
+        s->asked_n += STREAM_NUMBERS;
+    s->n_pending++;
+    frames_add(&s->streams->waiting, f);
+    post_flush(s->streams);
+    return f;
 }
 
 void stream_append(struct stream *s, struct str message, bool is_last, uint64_t push_seq)
@@ -174,7 +193,8 @@ void stream_append(struct stream *s, struct str message, bool is_last, uint64_t 
         send_unstored(s, message);
         return;
     }
-    struct frame *f = frame_new(s, message);
+    bool makes_record = !s->listens && s->last_n == 0;
+    struct frame *f = stream_add_frame(s, message);
     if (!f) {
         struct reader *r = s->listens ? NULL : s->reader;
         bool goes_on = r && r->is_open && r->sent_n == s->last_n; /* see stream_break */
@@ -183,19 +203,15 @@ void stream_append(struct stream *s, struct str message, bool is_last, uint64_t 
             send_unstored(s, message);
         return;
     }
-    f->makes_record = !s->listens && s->last_n == 0;
-    f->n = message.p ? ++s->last_n : 0;
+    f->makes_record = makes_record;
     f->is_last = is_last;
     f->push_seq = push_seq;
-    if (s->last_n + STREAM_NUMBERS / 2 > s->asked_n)
-        s->asked_n += STREAM_NUMBERS;
-    s->n_pending++;
-    frames_add(&s->streams->waiting, f);
     if (may_go_at_once(s, f)) {
         f->was_sent = true;
-        reader_send(s->reader, f->n, f->message);
+        reader_send(s->reader, f->n, 0, f->message);
+    } else if (s->reader) {
+        reader_watch(s->reader);
     }
-    post_flush(s->streams);
 }
 
 /* ---- On stdio ------------------------------------------------------------------------------- */
@@ -308,6 +324,7 @@ void streams_free(struct streams *streams)
         stream_drop(streams->written);
     }
     errands_free(streams);
+    free(streams->sessions.buckets);
     free(streams);
 }
 
@@ -315,14 +332,14 @@ void streams_end_session(struct streams *streams, struct str session)
 {
     struct stream *next;
     struct reader *after;
-    for (struct reader *r = streams->readers; r; r = after) {
-        after = r->next;
-        if (str_eq(stream_session(&r->name), session) && r->sink)
+    for (struct reader *r = readers_of(streams, session); r; r = after) {
+        after = r->next_of;
+        if (r->sink)
             reader_end(r);
     }
-    for (struct stream *s = streams->written; s; s = next) {
-        next = s->next;
-        if (!str_eq(stream_session(&s->name), session) || s->plain)
+    for (struct stream *s = streams_of(streams, session); s; s = next) {
+        next = s->next_of;
+        if (s->plain)
             continue;
         stream_break(s);
         stream_settle(s);

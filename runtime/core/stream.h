@@ -2,8 +2,9 @@
  *
  * MCP 2025-06-18, Transports: Sending Messages, Listening, Resumability. A stream is an append-only
  * log of frames, named by its session and 64 random bits, kept in the store (core/store.h) for a
- * while; a connection is a reader of that log at a position. The id of an event is `stream.n`
- * (16 hex digits, a dot, a decimal number from 1). One worker writes a stream:
+ * while; a connection is a reader of that log at a position. The id of an event is `stream.n` or
+ * `stream.n.seq` (event_id.h; the latter of notifications of subscriptions: follow.h). One worker
+ * writes a stream:
  *
  *   a POST stream   the worker that runs the call; it stays the writer, whoever reads
  *   a GET stream    the worker that holds the connection; a resume elsewhere takes the writing over

@@ -42,8 +42,7 @@ struct frame *frames_take(struct frames *frames)
     return frame;
 }
 
-/* Puts all of `from` before what `to` has. */
-static void frames_return(struct frames *to, struct frames *from)
+void frames_return(struct frames *to, struct frames *from)
 {
     if (!from->first)
         return;
@@ -61,11 +60,19 @@ void frame_free(struct frame *frame)
     free(frame);
 }
 
+void frame_skip(const struct frame *f)
+{
+    struct reader *r = f->stream->reader;
+    if (r && f->n && r->sent_n == f->n - 1)
+        r->sent_n = f->n;
+}
+
 /* ---- Committing ----------------------------------------------------------------------------- */
 
+/* At most. */
 static uint32_t n_ops_of(const struct frame *f)
 {
-    return (uint32_t)f->makes_record + (f->n || f->is_last) + (f->push_seq != 0);
+    return (uint32_t)f->makes_record + (f->n || f->is_last) + (f->push_seq != 0) + (f->token != 0);
 }
 
 static void fill_record(struct commit *c, uint32_t i, struct stream *s)
@@ -96,6 +103,7 @@ static void fill_frame(struct commit *c, uint32_t i, struct frame *f)
         .id = f->stream->name.id,
         .writer = store_worker_of(bus_self(core->config.bus)),
         .ended = f->is_last,
+        .seq = f->token ? f->follow.seq : 0,
         .reserved_n = f->stream->asked_n,
     };
     c->ops[i] = (struct store_op){
@@ -130,6 +138,7 @@ static void touch(struct commit *c, struct stream *s)
     if (s->is_touched)
         return;
     s->is_touched = true;
+    s->last_op = s->note_op = OP_NONE;
     s->touched = c->touched;
     c->touched = s;
 }
@@ -145,14 +154,17 @@ static void fill(struct commit *c, struct frame *f)
         fill_frame(c, i++, f);
     if (f->push_seq)
         fill_push(c, i++, f);
+    if (f->token)
+        i = note_fill(c, i, f);
+    f->n_ops = i - f->op;
     c->write.n_ops = i;
     frames_add(&c->frames, f);
 }
 
-/* Somebody else writes the stream now, of one that listens. What the client did not get by it, it
- * gets by the new one. What went out was seen if the client named it, or one behind it, when it
- * came again; who took over says which (MAIL_RELEASE). If he does not, it is sent again: a repeat
- * is better than a loss. */
+/* Somebody else writes the stream now, of one that listens, and makes its notifications of
+ * subscriptions anew. What else the client did not get by it, it gets by the new one. What went out
+ * was seen if the client named it, or one behind it, when it came again; who took over says which
+ * (MAIL_RELEASE). If he does not, it is sent again: a repeat is better than a loss. */
 static bool is_unseen(const struct frame *f)
 {
     return f->message.p && (!f->was_sent || f->n > f->stream->after_n);
@@ -161,7 +173,7 @@ static bool is_unseen(const struct frame *f)
 static void hand_over(struct frame *f)
 {
     struct stream *s = f->stream;
-    if (!f->push_seq && is_unseen(f))
+    if (!f->push_seq && !f->token && is_unseen(f))
         push_send(s->streams->core, stream_session(&s->name), f->message, PUSH_HANDOVER_MS);
 }
 
@@ -169,7 +181,8 @@ static void hand_over(struct frame *f)
 static bool hold(struct frame *f)
 {
     struct stream *s = f->stream;
-    if (!s->listens || !s->is_handed_over || s->is_released || f->push_seq || !f->message.p)
+    if (!s->listens || !s->is_handed_over || s->is_released || f->push_seq || f->token ||
+        !f->message.p)
         return false;
     s->held_until_ms = clock_mono_ms() + STREAM_HELD_MS;
     s->streams->has_held = true;
@@ -247,8 +260,11 @@ void streams_flush(struct streams *streams)
 /* Who reads the stream is told: here, or by a wake of its worker. */
 static uint64_t tell_reader(struct commit *c, struct stream *s)
 {
-    struct store_worker reader = c->after[s->last_op].reader;
-    s->reserved_n = c->after[s->last_op].reserved_n;
+    struct store_worker reader = {0};
+    if (s->last_op != OP_NONE) {
+        reader = c->after[s->last_op].reader;
+        s->reserved_n = c->after[s->last_op].reserved_n;
+    }
     bool is_elsewhere = reader.epoch && !stream_is_self(s->streams, reader);
     struct stream *now = s->reader ? s : streams_find(s->streams, &s->name);
     if (now && now->reader)
@@ -272,15 +288,26 @@ static struct stream *take_touched(struct commit *c)
     return s;
 }
 
+/* Its reader here has got all before it: he need not ask the store. */
+static void send_stored(const struct frame *f)
+{
+    struct reader *r = f->stream->reader;
+    if (f->n && !f->was_sent && r && r->is_open && r->has_room && r->sent_n == f->n - 1)
+        reader_send_frame(r, f->n, f->token ? f->follow.seq : 0, f->message);
+}
+
 static void tell_all(struct commit *c)
 {
     uint64_t slots = 0;
     struct frame *f;
     struct stream *s;
-    while ((f = frames_take(&c->frames)))
+    while ((f = frames_take(&c->frames))) {
+        send_stored(f);
         frame_free(f);
+    }
     while ((s = take_touched(c))) {
         slots |= tell_reader(c, s);
+        notes_stored(c, s);
         s->is_touched = false;
         stream_settle(s);
     }
@@ -289,21 +316,13 @@ static void tell_all(struct commit *c)
 
 /* ---- When the store refuses ----------------------------------------------------------------- */
 
-/* A waiting push that somebody else took leaves only its number unused: no gap for its reader. */
-static void skip(const struct frame *f)
-{
-    struct reader *r = f->stream->reader;
-    if (r && r->sent_n == f->n - 1)
-        r->sent_n = f->n;
-}
-
 static void refuse(struct commit *c, struct frame *f, int err)
 {
     enum store_op_kind kind = c->ops[c->write.failed_op].kind;
     struct stream *s = f->stream;
     log_debug("stream %.8s...: a frame was refused: %s", s->name.session, err_name(err));
     if (kind == STORE_DELETE_PUSH) {
-        skip(f);
+        frame_skip(f); /* somebody else took it */
         return;
     }
     s->is_handed_over |= err == ERR_CONFLICT && s->listens;
@@ -313,7 +332,7 @@ static void refuse(struct commit *c, struct frame *f, int err)
 static struct frame *failed_frame(struct commit *c)
 {
     for (struct frame *f = c->frames.first; f; f = f->next)
-        if (c->write.failed_op >= f->op && c->write.failed_op < f->op + n_ops_of(f))
+        if (c->write.failed_op >= f->op && c->write.failed_op < f->op + f->n_ops)
             return f;
     return NULL;
 }
@@ -346,10 +365,13 @@ static void drop_all(struct commit *c, int err)
     struct frame *f;
     log_error("%u frames of streams were not stored: %s", c->write.n_ops, err_text(err));
     while ((f = frames_take(&c->frames))) {
-        if (!f->was_sent || f->makes_record)
+        if (f->token)
+            frame_skip(f);
+        else if (!f->was_sent || f->makes_record)
             stream_break(f->stream);
         frame_free(f);
     }
+    notes_failed(c, err);
     untouch(c);
 }
 
@@ -362,7 +384,9 @@ static bool is_of_one_frame(int err)
 static void retry(struct commit *c, int err)
 {
     struct frame *bad = is_of_one_frame(err) ? failed_frame(c) : NULL;
-    if (bad) {
+    if (bad && c->ops[c->write.failed_op].kind == STORE_SET_FOLLOW) {
+        notes_refused(c, bad, err);
+    } else if (bad) {
         refuse(c, bad, err);
         frames_remove(&c->frames, bad);
         drop(bad);

@@ -145,6 +145,11 @@ uint64_t stream_random(void)
     return v;
 }
 
+uint64_t stream_token(void)
+{
+    return (uint64_t)clock_mono_us() << STREAM_TOKEN_BITS | (stream_random() & STREAM_TOKEN_MASK);
+}
+
 void hex64_write(uint64_t v, char ret[HEX64_BYTES])
 {
     snprintf(ret, HEX64_BYTES, "%016llx", (unsigned long long)v);

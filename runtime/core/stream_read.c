@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "core/follow.h"
 #include "core/list_changed.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +20,7 @@
 
 static void reader_free(struct reader *r)
 {
+    reader_part(r);
     *r->at = r->next;
     if (r->next)
         r->next->at = r->at;
@@ -29,9 +30,12 @@ static void reader_free(struct reader *r)
 
 void reader_attach(struct reader *r, struct stream *stream)
 {
+    if (!stream)
+        reader_stop_pushes(r);
     if (r->stream)
         r->stream->reader = NULL;
     r->stream = stream;
+    reader_watch(r);
     if (!stream)
         return;
     stream->reader = r;
@@ -44,9 +48,8 @@ static void flag_bus(struct streams *streams)
     bus_set_flag(bus, BUS_STREAMS, streams->n_readers > 0);
 }
 
-static void drop_pushes(struct reader *r)
+static void drop_claim(struct reader *r)
 {
-    r->holds_pushes = false;
     struct errand *e = errand_new(r->streams, NULL, &r->name, STR_NONE);
     if (!e)
         return;
@@ -82,9 +85,10 @@ void reader_settle(struct reader *r)
 static void reader_leave(struct reader *r)
 {
     r->sink = NULL;
+    reader_stop_pushes(r);
     r->is_open = false;
     if (r->push_token && !r->streams->is_stopping)
-        drop_pushes(r);
+        drop_claim(r);
     if (r->has_claimed && r->listens && !r->stream && !r->streams->is_stopping)
         stream_give_back(r->streams, &r->name, r->token);
     leave_stream(r);
@@ -93,6 +97,7 @@ static void reader_leave(struct reader *r)
 
 void reader_end(struct reader *r)
 {
+    reader_stop_pushes(r);
     if (r->sink)
         sink_end(r->sink);
     reader_leave(r);
@@ -102,7 +107,12 @@ static void on_ready(struct sink *sink)
 {
     struct reader *r = sink->ctx;
     r->has_room = true;
+    r->n_errands++; /* it stays to be asked */
     reader_advance(r);
+    if (r->has_room && r->holds_pushes)
+        follow_ready(r);
+    r->n_errands--;
+    reader_settle(r);
 }
 
 static void on_lost(struct sink *sink)
@@ -118,8 +128,12 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
         return NULL;
     r->streams = streams;
     r->name = *name;
+    if (!reader_join(r)) {
+        free(r);
+        return NULL;
+    }
     r->sink = sink;
-    r->token = stream_random();
+    r->token = stream_token();
     r->has_room = true;
     r->next = streams->readers;
     r->at = &streams->readers;
@@ -127,6 +141,7 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
         r->next->at = &r->next;
     streams->readers = r;
     streams->n_readers++;
+    reader_watch(r);
     sink->ctx = r;
     sink->ready = on_ready;
     sink->lost = on_lost;
@@ -136,7 +151,7 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
 
 struct reader *reader_find(struct streams *streams, const struct stream_name *name, uint64_t token)
 {
-    for (struct reader *r = streams->readers; r; r = r->next)
+    for (struct reader *r = readers_of(streams, stream_session(name)); r; r = r->next_of)
         if (r->sink && token && (r->token == token || r->push_token == token) &&
             stream_name_eq(&r->name, name))
             return r;
@@ -145,27 +160,39 @@ struct reader *reader_find(struct streams *streams, const struct stream_name *na
 
 struct reader *reader_of_pushes(struct streams *streams, struct str session)
 {
-    for (struct reader *r = streams->readers; r; r = r->next)
-        if (r->holds_pushes && r->stream && str_eq(stream_session(&r->name), session))
+    for (struct reader *r = readers_of(streams, session); r; r = r->next_of)
+        if (r->holds_pushes)
             return r;
     return NULL;
 }
 
 /* ---- Sending -------------------------------------------------------------------------------- */
 
-void reader_send(struct reader *r, uint64_t n, struct str message)
+void reader_send(struct reader *r, uint64_t n, uint64_t seq, struct str message)
 {
-    char id[EVENT_ID_BYTES];
-    int len = snprintf(id, sizeof id, "%016llx.%llu", (unsigned long long)r->name.id,
-                       (unsigned long long)n);
-    r->has_room = sink_send(r->sink, (struct str){id, (uint32_t)len}, message);
+    char text[EVENT_ID_BYTES];
+    const struct event_id id = {
+        .stream = r->name.id, .n = n, .seq = !seq && r->is_anew ? r->named_seq : seq};
+    r->has_room = sink_send(r->sink, event_id_write(&id, text), message);
     r->sent_n = n;
+    if (!seq)
+        return;
+    r->sent_seq = seq;
+    r->is_anew = false;
 }
 
-static int send_frame(void *ctx, uint64_t n, struct str message)
+void reader_send_frame(struct reader *r, uint64_t n, uint64_t seq, struct str message)
+{
+    if (seq && n <= r->anew_n)
+        r->sent_n = n;
+    else
+        reader_send(r, n, seq, message);
+}
+
+static int send_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
 {
     struct reader *r = ctx;
-    reader_send(r, n, message);
+    reader_send_frame(r, n, seq, message);
     return r->has_room ? 0 : 1;
 }
 
@@ -253,6 +280,8 @@ static void advance_by_store(struct reader *r)
     } else if (has_read_all(r, &record)) {
         if (r->stream)
             r->sent_n = r->stream->last_n; /* numbers behind were not used */
+        if (r->holds_pushes)
+            follow_ready(r); /* who was behind had no room */
         if (record.ended || (r->stream && r->stream->has_ended))
             reader_end(r);
     }
@@ -299,9 +328,11 @@ void readers_tick(struct streams *streams)
 void streams_wake(struct streams *streams)
 {
     struct reader *next;
-    for (struct reader *r = streams->readers; r; r = next) {
-        next = r->next;
-        if (!r->stream || r->sent_n != r->stream->last_n)
+    for (struct reader *r = streams->behind; r; r = next) {
+        next = r->next_behind;
+        if (r->stream && r->sent_n == r->stream->last_n)
+            reader_unwatch(r);
+        else
             reader_advance(r);
     }
     list_changed_check(streams->core);
@@ -381,6 +412,22 @@ static bool keep(struct keeping *k, const struct stream_name *name, bool is_due,
     return true;
 }
 
+/* Whoever took the session's pushes has gone, or the claim of this one did not get into the store:
+ * of those that are left the newest takes them. Where more than one tries, the later token stands.
+ */
+static void claim_left(const struct keeping *k, struct reader *r)
+{
+    struct store_claim claim;
+    if (!r->listens || !r->is_open || !r->stream || r->holds_pushes || r->n_errands)
+        return;
+    int err = store_get_claim(k->view, stream_session(&r->name), &claim);
+    bool is_free =
+        err == ERR_ABSENT || (err == 0 && (claim.token < r->token || claim.token == r->push_token ||
+                                           !stream_is_alive(k->streams, claim.worker)));
+    if (is_free)
+        reader_claim_pushes(r);
+}
+
 static void keep_calling(struct keeping *k)
 {
     struct stream_name name;
@@ -407,8 +454,10 @@ static void keep_listening(struct keeping *k)
     uint32_t from = streams->look_from < streams->n_readers ? streams->look_from : 0;
     for (struct reader *r = streams->readers; r; r = r->next, i++) {
         bool is_due = k->now_ms >= r->touch_ms && n < most;
-        if (r->sink && (is_due || i - from < LOOKS_PER_TICK))
-            n += keep(k, &r->name, is_due, &r->touch_ms);
+        if (!r->sink || !(is_due || i - from < LOOKS_PER_TICK))
+            continue;
+        n += keep(k, &r->name, is_due, &r->touch_ms);
+        claim_left(k, r);
     }
     streams->look_from = from + LOOKS_PER_TICK;
 }

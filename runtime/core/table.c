@@ -16,6 +16,7 @@ static const char definition_schema[] =
     "\"indexes\":{\"type\":\"array\",\"items\":" TABLE_INDEX_FORM "},"
     "\"indexed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
     "\"attributes\":" TABLE_ATTRIBUTES_FORM ","
+    "\"mcp\":{\"type\":\"boolean\"},"
     "\"annotations\":{\"type\":\"object\",\"properties\":{"
     "\"audience\":{\"type\":\"array\",\"items\":{\"enum\":[\"user\",\"assistant\"]}},"
     "\"priority\":{\"type\":\"number\",\"minimum\":0,\"maximum\":1}},"
@@ -215,6 +216,11 @@ static int read_columns(struct table *t, struct arena *arena, struct schema_faul
     return err;
 }
 
+static bool is_false(const struct tape_node *value)
+{
+    return value && value->kind == TAPE_FALSE;
+}
+
 int table_parse(struct str definition, struct arena *arena, struct table *ret,
                 struct schema_faults *faults)
 {
@@ -227,6 +233,7 @@ int table_parse(struct str definition, struct arena *arena, struct table *ret,
         return err;
     t.title = text_of(tape, STR("title"));
     t.description = text_of(tape, STR("description"));
+    t.is_private = is_false(tape_get(tape, STR("mcp")));
     t.schema = tape_get(tape, STR("schema"));
     if ((err = read_attributes(&t, arena, faults)) < 0 || (err = find_key(&t, tape, faults)) < 0 ||
         (err = check_required(&t, faults)) < 0 ||

@@ -7,6 +7,7 @@
  *    "indexes": [{"name": "by_region", "on": ["region", "-population"], "unique": false}],
  *    "indexed": ["region"],                           optional both; see table_indexes.h
  *    "attributes": {"secret": {"hidden": true}},      optional; see table_attributes.h
+ *    "mcp": false,                                    no client ever sees the table
  *    "annotations": {"audience": ["user"], "priority": 0.5},   optional, of its resource
  *    "schema": {"type": "object", "properties": {...}, "required": [...]}}   JSON Schema of a row
  *
@@ -50,6 +51,7 @@ struct table {
     struct table_attribute *attributes;
     uint32_t n_attributes, n_hidden;
     const struct table_attribute *by_role[ROLES]; /* NULL: there is none */
+    bool is_private;                              /* "mcp": false: not in any catalog */
     bool is_special; /* some attribute has a role, a default, is hidden or nullable */
     bool is_filled;  /* ... or more than nullable: rows are not stored just as clients give them */
     /* What the definition asks for (no ids, not ready); in a catalog what the store has. */

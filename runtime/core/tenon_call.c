@@ -6,6 +6,7 @@
 #include "wire/json_write.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Errors --------------------------------------------------------------------------------- */
@@ -222,32 +223,38 @@ static int log_text(struct tenon_call *call, enum tenon_log_level level, const c
         live_log(call->call->live, level, logger ? str_of(logger) : STR_NONE, data));
 }
 
+/* A call may log for as long as it runs, so nothing of it stays in the call's memory. */
 int tenon_log(struct tenon_call *call, enum tenon_log_level level, const char *logger,
               const char *data)
 {
-    struct str text = component_padded(&call->arena, data), value;
-    if (!text.p)
-        return TENON_ERR_NO_MEMORY;
-    if (wire_skip(text, &value, NULL, NULL) < 0)
-        return TENON_ERR_ARGUMENT;
-    return log_text(call, level, logger, value);
+    struct buf text = {0};
+    struct str value;
+    size_t n = data ? strlen(data) : 0; /* no JSON either way */
+    int err = TENON_ERR_NO_MEMORY;
+    if (buf_reserve(&text, n + JSON_PADDING_BYTES)) {
+        if (n)
+            memcpy(text.p, data, n);
+        memset(text.p + n, 0, JSON_PADDING_BYTES);
+        err = wire_skip((struct str){text.p, (uint32_t)n}, &value, NULL, NULL) < 0
+                  ? TENON_ERR_ARGUMENT
+                  : log_text(call, level, logger, value);
+    }
+    buf_done(&text);
+    return err;
 }
 
 int tenon_logf(struct tenon_call *call, enum tenon_log_level level, const char *format, ...)
 {
     struct buf line = {0};
-    va_list args, again;
+    char *text;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    char *text = n < 0 ? NULL : arena_alloc(&call->arena, (size_t)n + 1);
-    if (text)
-        vsnprintf(text, (size_t)n + 1, format, args);
+    int n = vasprintf(&text, format, args);
     va_end(args);
-    if (!text)
+    if (n < 0)
         return TENON_ERR_NO_MEMORY;
     json_write_str(&line, (struct str){text, (uint32_t)n});
+    free(text);
     int err = line.failed ? TENON_ERR_NO_MEMORY : log_text(call, level, NULL, buf_str(&line));
     buf_done(&line);
     return err;

@@ -10,6 +10,13 @@
 
 static const struct worker_id alone = {.slot = 0, .epoch = 1};
 
+static void forget_asks(struct bus_slot *slot)
+{
+    for (uint32_t i = 0; i < BUS_ASK_BUCKETS; i++)
+        if (slot->asks[i])
+            slot->asks[i] = 0;
+}
+
 /* ---- Lives ---------------------------------------------------------------------------------- */
 
 int bus_join(struct bus *bus, struct bus_slot *slots, const int *wakes, uint32_t n, uint32_t self)
@@ -22,6 +29,7 @@ int bus_join(struct bus *bus, struct bus_slot *slots, const int *wakes, uint32_t
     *bus = (struct bus){.slots = slots, .wakes = wakes, .n = n, .self = self};
     mine->flags = 0;
     mine->woken = false;
+    forget_asks(mine);
     mine->epoch = epoch;
     return 0;
 }
@@ -63,6 +71,7 @@ void bus_end(struct bus_slot *slots, const int *wakes, uint32_t n, uint32_t slot
 {
     slots[slot].epoch = 0;
     slots[slot].flags = 0;
+    forget_asks(&slots[slot]);
     for (uint32_t i = 0; i < n; i++)
         if (slots[i].epoch)
             write_wake(wakes[i]);
@@ -141,4 +150,21 @@ void bus_set_flag(struct bus *bus, enum bus_flag flag, bool on)
 uint32_t bus_flags(const struct bus *bus, uint32_t slot)
 {
     return bus && slot < bus->n ? bus->slots[slot].flags : 0;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+void bus_add_ask(struct bus *bus, uint32_t hash, int by)
+{
+    if (bus)
+        atomic_fetch_add(&bus->slots[bus->self].asks[hash % BUS_ASK_BUCKETS], (uint16_t)by);
+}
+
+uint32_t bus_asks_elsewhere(const struct bus *bus, uint32_t hash)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < bus_slots(bus); i++)
+        if (bus && i != bus->self)
+            n += bus->slots[i].asks[hash % BUS_ASK_BUCKETS];
+    return n;
 }

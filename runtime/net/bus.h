@@ -21,6 +21,7 @@ struct bus_slot {
     _Atomic uint64_t epoch; /* 0: nobody */
     _Atomic uint32_t flags;
     _Atomic bool woken; /* and has not looked yet */
+    _Atomic uint16_t asks[BUS_ASK_BUCKETS];
 };
 
 /* As one worker sees it. */

@@ -6,10 +6,12 @@
 #include "net/reply.h"
 
 #include <libwebsockets.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h> /* for tcpi_bytes_acked */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 /* Of one write; libwebsockets sends a little more at a time and copies the rest. */
@@ -74,6 +76,19 @@ static void end_sink(struct sink *sink)
     end((struct conn_stream *)sink);
 }
 
+/* A reset empties the queue of the socket too, but then it has no peer any more. */
+static bool is_taken(struct sink *sink)
+{
+    const struct conn_stream *s = (const struct conn_stream *)sink;
+    struct sockaddr_storage peer;
+    socklen_t n = sizeof peer;
+    int fd = lws_get_socket_fd(s->conn->wsi), queued = -1;
+    if (s->conn->phase != STREAMING || event_stream_unsent(&s->events) ||
+        lws_partial_buffered(s->conn->wsi) || ioctl(fd, SIOCOUTQ, &queued) < 0 || queued)
+        return false;
+    return getpeername(fd, (struct sockaddr *)&peer, &n) == 0;
+}
+
 /* ---- Begin and end ----------------------------------------------------------------------------*/
 
 static void add_head(struct conn_stream *s)
@@ -96,7 +111,7 @@ static bool may_open(const struct conn *conn)
 
 struct sink *conn_stream_open(struct exchange *exchange)
 {
-    static const struct sink_ops ops = {send_event, end_sink};
+    static const struct sink_ops ops = {send_event, end_sink, is_taken};
     struct conn *conn = (struct conn *)((char *)exchange - offsetof(struct conn, exchange));
     struct fence *fence = conn->fence;
     struct conn_stream *s = may_open(conn) ? calloc(1, sizeof *s) : NULL;

@@ -27,12 +27,19 @@ static void end_line_sink(struct sink *sink)
     free(s);
 }
 
-static const struct sink_ops ops = {send_line, end_line_sink};
+/* What a pipe has taken, its reader gets, unless he dies: there is no telling more. */
+static bool is_line_taken(struct sink *sink)
+{
+    struct line_sinks *all = ((struct line_sink *)sink)->all;
+    return all->is_written(all->ctx);
+}
+
+static const struct sink_ops ops = {send_line, end_line_sink, is_line_taken};
 
 void line_sinks_init(struct line_sinks *sinks, void (*put)(void *ctx, struct str message),
-                     void *ctx)
+                     bool (*is_written)(void *ctx), void *ctx)
 {
-    *sinks = (struct line_sinks){.put = put, .ctx = ctx};
+    *sinks = (struct line_sinks){.put = put, .is_written = is_written, .ctx = ctx};
     sinks->always = (struct line_sink){.sink.ops = &ops, .all = sinks};
 }
 

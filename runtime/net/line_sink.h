@@ -19,13 +19,15 @@ struct line_sink {
 
 struct line_sinks {
     void (*put)(void *ctx, struct str message);
+    bool (*is_written)(void *ctx);
     void *ctx;
     struct line_sink always; /* for what belongs to no call; never ends */
     struct line_sink *first;
 };
 
+/* is_written: has all that was put left the process? */
 void line_sinks_init(struct line_sinks *sinks, void (*put)(void *ctx, struct str message),
-                     void *ctx);
+                     bool (*is_written)(void *ctx), void *ctx);
 /* One more; NULL: no memory. */
 struct sink *line_sinks_open(struct line_sinks *sinks);
 /* The output is gone: so are they. */

@@ -21,6 +21,7 @@ struct ticker {
 struct loop {
     struct ev_loop *ev;
     struct ev_timer tick;
+    struct ev_check turn;
     struct ev_io wake;
     int wake_fd;
     int64_t now_ms;
@@ -31,12 +32,21 @@ struct loop {
     struct loop_post *first, **last;
 };
 
+/* Before all else of a turn: a deadline that is set in it counts from what is now, even if the
+ * process or its clock has leapt since the turn before. */
+static void on_turn(struct ev_loop *ev, struct ev_check *turn, int events)
+{
+    struct loop *loop = turn->data;
+    (void)ev;
+    (void)events;
+    loop->now_ms = clock_mono_ms();
+}
+
 static void on_tick(struct ev_loop *ev, struct ev_timer *tick, int events)
 {
     struct loop *loop = tick->data;
     (void)ev;
     (void)events;
-    loop->now_ms = clock_mono_ms();
     for (unsigned i = 0; i < loop->n_tickers; i++)
         loop->tickers[i].fn(loop->tickers[i].ctx);
 }
@@ -91,6 +101,10 @@ static void start_watchers(struct loop *loop)
     ev_timer_init(&loop->tick, on_tick, LOOP_TICK_MS / 1e3, LOOP_TICK_MS / 1e3);
     loop->tick.data = loop;
     ev_timer_start(loop->ev, &loop->tick);
+    ev_check_init(&loop->turn, on_turn);
+    ev_set_priority(&loop->turn, EV_MAXPRI);
+    loop->turn.data = loop;
+    ev_check_start(loop->ev, &loop->turn);
     ev_io_init(&loop->wake, on_wake, loop->wake_fd, EV_READ);
     loop->wake.data = loop;
     ev_io_start(loop->ev, &loop->wake);
@@ -131,11 +145,18 @@ int loop_new(struct loop **ret)
     return 0;
 }
 
+bool loop_drain_for(struct loop *loop, int64_t ms)
+{
+    bool all_ended;
+    do
+        all_ended = threads_join(loop->threads, ms);
+    while (all_ended && deliver(loop));
+    return all_ended;
+}
+
 void loop_drain(struct loop *loop)
 {
-    do
-        threads_join(loop->threads);
-    while (deliver(loop));
+    loop_drain_for(loop, -1);
 }
 
 void loop_free(struct loop *loop)
@@ -144,6 +165,7 @@ void loop_free(struct loop *loop)
         return;
     loop_drain(loop);
     threads_free(loop->threads);
+    ev_check_stop(loop->ev, &loop->turn);
     ev_timer_stop(loop->ev, &loop->tick);
     ev_io_stop(loop->ev, &loop->wake);
     destroy(loop);

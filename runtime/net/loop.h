@@ -19,6 +19,9 @@ struct ev_loop;
 int loop_new(struct loop **ret); /* 0 or ERR_NO_MEMORY, ERR_IO */
 /* Waits for running handlers and calls what is in the inbox, until there is neither. */
 void loop_drain(struct loop *loop);
+/* Likewise, but waits for handlers only so long each time. False: some go on, so nothing that they
+ * may use can be freed, and the process had better end. */
+bool loop_drain_for(struct loop *loop, int64_t ms);
 /* Drains first. */
 void loop_free(struct loop *loop);
 struct ev_loop *loop_ev(struct loop *loop);
@@ -27,7 +30,7 @@ struct ev_loop *loop_ev(struct loop *loop);
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/* Monotonic time of the last tick: good enough for deadlines, and free. */
+/* Monotonic time at the beginning of the turn: good enough for deadlines, and free. */
 int64_t loop_now_ms(const struct loop *loop);
 /* Up to LOOP_TICKERS_MAX functions, called on every tick in the order of addition. */
 #define LOOP_TICKERS_MAX 4

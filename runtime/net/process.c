@@ -1,6 +1,7 @@
 /* net/process.c - see process.h. */
 #include "net/process.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 
 #include <signal.h>
@@ -46,6 +47,16 @@ uint32_t process_raise_fd_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
     rlim_t reserved = limit.rlim_cur > 2 * FDS_RESERVED ? FDS_RESERVED : limit.rlim_cur / 2;
     return (uint32_t)(limit.rlim_cur - reserved);
+}
+
+_Noreturn void process_leave(const struct net_callbacks *callbacks)
+{
+    log_error("a call has not ended %d ms after it was cancelled: the process ends without it",
+              STOP_STUCK_MS);
+    if (callbacks->worker_leaving)
+        callbacks->worker_leaving(callbacks->ctx);
+    fflush(NULL);
+    _exit(0);
 }
 
 void child_set_name(const char *name)

@@ -48,6 +48,10 @@ int process_next_signal(int fd);
  */
 uint32_t process_raise_fd_limit(void);
 
+/* Ends the process, whose handlers do not end though they are cancelled (a component that does not
+ * look), without freeing what they may use. */
+_Noreturn void process_leave(const struct net_callbacks *callbacks);
+
 /* For the log and for ps: "worker 1" runs as "tenon worker 1". Copied. */
 void child_set_name(const char *name);
 void child_beat(const struct child *child);

@@ -11,11 +11,13 @@
 
 static struct head_scan *watched[N_FDS];
 static bool refused[N_FDS];
+static _Thread_local bool is_watching; /* the loop's thread */
 
 void received_watch(int fd, struct head_scan *scan)
 {
     if (fd < 0 || fd >= (int)N_FDS)
         return;
+    is_watching = true;
     watched[fd] = scan;
     refused[fd] = false;
 }
@@ -26,10 +28,12 @@ void received_refuse(int fd)
         refused[fd] = true;
 }
 
+/* Everybody's in this process. A component's thread may have got the number of a connection that
+ * was closed a moment ago and is still written down here, so the tables are the loop's alone. */
 ssize_t recv(int fd, void *to, size_t n, int flags)
 {
     ssize_t got = syscall(SYS_recvfrom, fd, to, n, flags, NULL, NULL);
-    bool is_known = fd >= 0 && fd < (int)N_FDS;
+    bool is_known = is_watching && fd >= 0 && fd < (int)N_FDS;
     if (is_known && refused[fd] && got > 0)
         return 0;
     struct head_scan *scan = is_known ? watched[fd] : NULL;

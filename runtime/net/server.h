@@ -68,6 +68,9 @@ struct net_callbacks {
     /* In the worker (of stdio too), on the loop, when all connections are gone: what still runs
      * should end. */
     void (*worker_ending)(void *ctx, struct core *core);
+    /* In the worker (of stdio too), instead of worker_stop, if a handler does not end: nothing that
+     * it may use is freed, but what is on its way to the store is written. */
+    void (*worker_leaving)(void *ctx);
     /* In the worker, after the last answer. Frees the core and closes the store. */
     void (*worker_stop)(void *ctx, struct core *core);
     /* In the keeper process: once at start, then once a second, once at the end. A negative result
@@ -88,7 +91,8 @@ struct net_callbacks {
 int net_serve(const struct net_config *config, const struct net_callbacks *callbacks);
 
 /* Serves one client on stdin and stdout in this process, until end of input or SIGTERM: one JSON
- * message per line. Uses worker_start (slot 0), worker_tick, worker_ending and worker_stop.
+ * message per line. Uses worker_start (slot 0), worker_tick, worker_ending, worker_leaving
+ * and worker_stop.
  */
 int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes);
 

@@ -122,6 +122,12 @@ static void put_message(void *ctx, struct str message)
     put_line(ctx, message);
 }
 
+static bool is_written(void *ctx)
+{
+    struct stdio *s = ctx;
+    return s->written == s->out.n && !s->mute;
+}
+
 static void put_error(struct stdio *s, int err)
 {
     struct buf text = {0};
@@ -366,7 +372,8 @@ static void finish_all(struct stdio *s)
     s->mute = true;
     if (s->core && s->callbacks->worker_ending)
         s->callbacks->worker_ending(s->callbacks->ctx, s->core);
-    loop_drain(s->loop);
+    if (!loop_drain_for(s->loop, STOP_STUCK_MS))
+        process_leave(s->callbacks);
     if (s->callbacks->worker_stop)
         s->callbacks->worker_stop(s->callbacks->ctx, s->core);
     loop_free(s->loop);
@@ -387,7 +394,7 @@ int net_stdio(const struct net_callbacks *callbacks, size_t body_limit_bytes)
         loop_free(s.loop);
         return err;
     }
-    line_sinks_init(&s.sinks, put_message, &s);
+    line_sinks_init(&s.sinks, put_message, is_written, &s);
     core_push_to(s.core, &s.sinks.always.sink);
     watch(&s);
     loop_run(s.loop);

@@ -158,6 +158,18 @@ static void fail(struct supervisor *s, int err)
     stop(s);
 }
 
+/* Workers that are too late do not take the orderly end from the keeper. */
+static void kill_late(struct supervisor *s)
+{
+    log_error("%s: killed",
+              s->stage == WORKERS_STOP ? "a worker does not end" : "the keeper does not end");
+    if (s->stage == WORKERS_STOP)
+        signal_workers(s, SIGKILL);
+    else if (keeper(s)->pid)
+        kill(keeper(s)->pid, SIGKILL);
+    s->kill_at_ms = clock_mono_ms() + KILL_AFTER_MS;
+}
+
 static void kill_all(struct supervisor *s)
 {
     signal_workers(s, SIGKILL);
@@ -291,7 +303,7 @@ static void tick(struct supervisor *s)
 {
     if (s->stage >= WORKERS_STOP) {
         if (clock_mono_ms() >= s->kill_at_ms)
-            kill_all(s);
+            kill_late(s);
         return;
     }
     for (uint32_t i = 0; i < N_SLOTS; i++)

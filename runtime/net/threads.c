@@ -93,10 +93,18 @@ static bool wait_for_work(struct threads *t)
     return t->n_waiting;
 }
 
+/* The loop comes first. Whoever gives way more than that already stays so, also as root. */
+static void give_way(void)
+{
+    id_t self = (id_t)gettid();
+    if (getpriority(PRIO_PROCESS, self) < HANDLER_NICE)
+        setpriority(PRIO_PROCESS, self, HANDLER_NICE);
+}
+
 static void *thread_main(void *arg)
 {
     struct threads *t = arg;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), HANDLER_NICE); /* the loop comes first */
+    give_way();
     pthread_mutex_lock(&t->mutex);
     while (wait_for_work(t)) {
         struct loop_work *work = list_take_one(&t->waiting);
@@ -165,14 +173,24 @@ int threads_new(struct loop *loop, struct threads **ret)
     return 0;
 }
 
-void threads_join(struct threads *t)
+bool threads_join(struct threads *t, int64_t ms)
 {
+    struct timespec until;
+    int err = 0;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&t->mutex);
     t->closing = true;
     pthread_cond_broadcast(&t->has_work);
-    while (t->n_threads)
-        pthread_cond_wait(&t->has_ended, &t->mutex);
+    while (t->n_threads && err != ETIMEDOUT)
+        err = ms < 0 ? pthread_cond_wait(&t->has_ended, &t->mutex)
+                     : pthread_cond_timedwait(&t->has_ended, &t->mutex, &until);
+    bool all_ended = !t->n_threads;
     pthread_mutex_unlock(&t->mutex);
+    return all_ended;
 }
 
 void threads_free(struct threads *t)

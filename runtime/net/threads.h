@@ -8,14 +8,17 @@
 
 #include "core/loop.h"
 
+#include <stdbool.h>
+
 struct threads;
 
 /* `done` of each piece of work is called on `loop`. */
 int threads_new(struct loop *loop, struct threads **ret);
 int threads_add(struct threads *threads, struct loop_work *work); /* 0 or ERR_BUSY */
-/* Waits until all work has run and every thread has ended. The last `done` calls are then in the
- * loop's inbox; they may add more work, so join again after delivering them. */
-void threads_join(struct threads *threads);
+/* Waits until all work has run and every thread has ended, at most so long (negative: for ever);
+ * false: some go on. The last `done` calls are then in the loop's inbox; they may add more work, so
+ * join again after delivering them. */
+bool threads_join(struct threads *threads, int64_t ms);
 void threads_free(struct threads *threads);
 
 #endif

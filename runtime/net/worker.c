@@ -141,14 +141,15 @@ static int start(struct worker *w)
     return err < 0 ? err : open_http(w);
 }
 
+/* All that is freed below could be in use by a handler that does not end. */
 static void finish(struct worker *w)
 {
     const struct net_callbacks *callbacks = w->child->callbacks;
     fence_close(w->fence);
     if (w->core)
         tell(w, callbacks->worker_ending);
-    if (w->loop)
-        loop_drain(w->loop);
+    if (w->loop && !loop_drain_for(w->loop, STOP_STUCK_MS))
+        process_leave(callbacks);
     if (w->core)
         tell(w, callbacks->worker_stop);
     loop_free(w->loop);

@@ -246,7 +246,27 @@ static bool check_all_of(struct run *run, const struct subschemas *all,
     return ok;
 }
 
-/* Alternatives that only differ in type are told by it. */
+/* The member that the alternative asks for, if that is all that it says. */
+static struct str only_required(const struct subschema *alternative)
+{
+    const struct tape_node *at = alternative->at;
+    const struct tape_node *required =
+        at->kind == TAPE_OBJECT && at->n == 1 ? tape_get(at, STR("required")) : NULL;
+    return required && required->n == 1 ? tape_str(required + 1) : STR_NONE;
+}
+
+static bool name_members(const struct subschemas *alternatives, struct buf *out)
+{
+    for (uint32_t i = 0; i < alternatives->n; i++) {
+        struct str name = only_required(alternatives->v[i]);
+        if (!name.p)
+            return false;
+        buf_printf(out, "%s" STR_FMT, i ? "|" : "", STR_ARG(name));
+    }
+    return !out->failed;
+}
+
+/* Alternatives that only differ in type, or in the one member that they ask for, are told by it. */
 __attribute__((cold)) static bool fail_alternatives(struct run *run,
                                                     const struct subschemas *alternatives,
                                                     const struct tape_node *value,
@@ -264,7 +284,26 @@ __attribute__((cold)) static bool fail_alternatives(struct run *run,
     keyword_type_text(types, text, sizeof text);
     if (simple && text[0])
         return fail(run, value, keyword, "%s", text);
-    return fail(run, value, keyword, "a value that fits one of %u alternatives", alternatives->n);
+    struct buf names = {0};
+    bool fine =
+        name_members(alternatives, &names)
+            ? fail(run, value, keyword, "one of the members " STR_FMT, STR_ARG(buf_str(&names)))
+            : fail(run, value, keyword, "a value that fits one of %u alternatives",
+                   alternatives->n);
+    buf_done(&names);
+    return fine;
+}
+
+static bool fail_several(struct run *run, const struct subschemas *one,
+                         const struct tape_node *value)
+{
+    struct buf names = {0};
+    if (run_is_heard(run) && name_members(one, &names))
+        fail(run, value, "oneOf", "only one of the members " STR_FMT, STR_ARG(buf_str(&names)));
+    else
+        fail(run, value, "oneOf", "a value that fits only one of %u alternatives", one->n);
+    buf_done(&names);
+    return false;
 }
 
 static bool check_any_of(struct run *run, const struct subschemas *any,
@@ -284,8 +323,7 @@ static bool check_one_of(struct run *run, const struct subschemas *one,
         n += run_try(run, one->v[i], value, seen);
     if (n == 0)
         return fail_alternatives(run, one, value, "oneOf");
-    return n == 1 ||
-           fail(run, value, "oneOf", "a value that fits only one of %u alternatives", one->n);
+    return n == 1 || fail_several(run, one, value);
 }
 
 static bool check_if(struct run *run, const struct general_rules *rules,

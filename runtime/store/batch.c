@@ -125,6 +125,7 @@ static int read_counters(struct batch *b)
     if (b->space != STORE_DATA)
         return 0;
     int err = meta_get(&b->txn, META_SEQ, &b->seq);
+    b->began_seq = b->seq;
     if (!err)
         err = meta_get(&b->txn, META_TABLES, &b->tables);
     return err ? err : meta_get(&b->txn, META_CATALOG, &b->catalog);
@@ -176,6 +177,8 @@ int batch_commit(struct batch *b)
         return err;
     }
     err = kv_commit(&b->txn);
+    if (!err && b->seq != b->began_seq)
+        store_changed(b->store);
     release(b);
     return err;
 }
@@ -252,6 +255,9 @@ static const struct {
     [STORE_PUT_STREAM] = {stream_put, STORE_SYS},
     [STORE_CLAIM_STREAM] = {stream_claim, STORE_SYS},
     [STORE_PUT_FRAME] = {frame_put, STORE_SYS},
+    [STORE_PUT_SUBSCRIPTION] = {subscription_put, STORE_SYS},
+    [STORE_DELETE_SUBSCRIPTION] = {subscription_delete, STORE_SYS},
+    [STORE_SET_FOLLOW] = {follow_set, STORE_SYS},
     [STORE_CLAIM_PUSHES] = {pushes_claim, STORE_SYS},
     [STORE_DROP_CLAIM] = {pushes_drop_claim, STORE_SYS},
     [STORE_PUT_PUSH] = {push_put, STORE_SYS},

@@ -1,6 +1,6 @@
 /* store/frames.c - the messages of streams.
  *
- *   FRAMES  session, stream, n -> [format, message]
+ *   FRAMES  session, stream, n -> [format, message, seq]; without the last: 0
  *
  * Appending one is a put of it and a put of its stream's record, which counts frames and bytes; so
  * what is too much is known without looking, and goes from the front. Numbers rise, with holes
@@ -50,14 +50,18 @@ static int append(struct batch *b, const struct sys_key *stream, struct stream_r
 {
     struct sys_key key = frame_key(stream, op->n);
     uint32_t max = op->max_frames ? op->max_frames : STREAM_FRAMES;
-    record_begin(&b->value, 1);
+    uint64_t seq = op->stream->seq;
+    record_begin(&b->value, seq ? 2 : 1);
     cbor_write_str(op->message, &b->value);
+    if (seq)
+        cbor_write_int((int64_t)seq, &b->value);
     int err = batch_put(b, KV_FRAMES, sys_key_str(&key));
     if (err)
         return err;
     if (!r->n_frames)
         r->stream.first_n = 1;
     r->stream.last_n = op->n;
+    r->stream.seq = seq ? seq : r->stream.seq;
     r->n_frames++;
     r->bytes += b->value.n;
     while (!err && r->n_frames > 1 && (r->n_frames > max || r->bytes > STREAM_BYTES))
@@ -89,16 +93,21 @@ int frame_put(struct batch *b, struct store_op *op)
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-int frame_read(struct str key, struct str value, struct arena *arena, uint64_t *ret_n,
-               struct str *ret_message)
+int frame_read(struct str key, struct str value, struct arena *arena, struct frame_record *ret)
 {
-    const struct tape_node *message;
+    const struct tape_node *f[2], zero = {.kind = TAPE_INT};
     struct str session;
-    int err = sys_key_split(key, 2, &session, ret_n);
+    uint64_t n;
+    int err = sys_key_split(key, 2, &session, &n);
+    if (err)
+        return err;
+    err = record_read(value, "s", arena, f); /* the larger ones are so */
+    f[1] = &zero;
+    if (err == ERR_STORE_DAMAGED)
+        err = record_read(value, "si", arena, f);
     if (!err)
-        err = record_read(value, "s", arena, &message);
-    if (!err)
-        *ret_message = record_str(message);
+        *ret =
+            (struct frame_record){.n = n, .seq = (uint64_t)f[1]->v.i, .message = record_str(f[0])};
     return err;
 }
 
@@ -112,13 +121,12 @@ struct frame_scan {
 static int visit_frame(void *ctx, struct str key, struct str value)
 {
     struct frame_scan *scan = ctx;
-    struct str message;
-    uint64_t n;
+    struct frame_record frame;
     arena_reset(&scan->scratch);
-    int err = frame_read(key, value, &scan->scratch, &n, &message);
-    if (err || n <= scan->after_n)
+    int err = frame_read(key, value, &scan->scratch, &frame);
+    if (err || frame.n <= scan->after_n)
         return err;
-    return scan->fn(scan->ctx, n, message);
+    return scan->fn(scan->ctx, frame.n, frame.seq, frame.message);
 }
 
 int store_scan_frames(struct store_view *view, struct str session, uint64_t id, uint64_t after_n,

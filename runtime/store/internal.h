@@ -4,7 +4,8 @@
  * - batch.c: a write transaction and its counters
  * - load.c: imports; load_undo.c: how they are taken back
  * - catalog.c: tables; rows.c: rows; change_log.c: changes
- * - sessions.c, jobs.c, streams.c, frames.c, pushes.c, mail.c: what SYS holds; sys_key.c: its keys
+ * - sessions.c, jobs.c, streams.c, frames.c, pushes.c, mail.c, subscriptions.c: what SYS holds;
+ *   sys_key.c: its keys
  * - index.c: indexes and their entries; index_build.c: those of rows that are there
  * - check.c, check_sys.c, check_live.c: does all of it agree?
  * - directory.c: LMDB files of a data directory; secret.c: DIR/secret
@@ -39,7 +40,12 @@ struct store {
     bool has_secret;
     unsigned char secret[32]; /* in memory */
     uint64_t log_keep;
+    uint64_t sys_bytes_max;
+    int64_t streams_keep_ms; /* as long as there is room: store/streams.c */
     uint64_t sessions_max;
+    pthread_mutex_t change_lock;  /* of these two, held while it is called */
+    void (*on_change)(void *ctx); /* see store_on_change; may be NULL */
+    void *on_change_ctx;
     /* Where the rounds of store_maintain stand; its caller is one thread. */
     struct sys_key streams_at, pushes_at, mail_at;
 };
@@ -56,6 +62,9 @@ enum store_lock { LOCK_LOAD, LOCK_BUILD };
 /* 0 (ret_fd for store_unlock), ERR_BUSY, or what opening the file failed by. */
 int store_lock(struct store *store, enum store_lock lock, int *ret_fd);
 void store_unlock(struct store *store, enum store_lock lock, int fd);
+
+/* Tells whoever asked by store_on_change. */
+void store_changed(struct store *store);
 
 /* With the defaults of what a config leaves open. NULL: no memory. */
 struct store *store_alloc(void);
@@ -74,7 +83,7 @@ struct store *store_alloc(void);
 
 /* Each is what the one before is and some more, so a file of an older one gains what it lacks. */
 #define STORE_FORMAT    2 /* of DATA; 1: before there were indexes */
-#define SYS_FORMAT      3 /* 1: before there were jobs; 2: before there were streams and letters */
+#define SYS_FORMAT      4 /* before there were: 1 jobs; 2 streams and letters; 3 subscriptions */
 #define DATABASE_ID_LEN 16
 
 int meta_get(struct kv_txn *txn, struct str name, uint64_t *ret); /* absent: 0 */
@@ -113,10 +122,11 @@ struct batch {
     struct kv_txn txn;
     uint32_t changes; /* puts and removes so far */
     uint64_t bytes;   /* of the values put so far */
-    uint32_t n_cut;   /* frames removed with their streams */
+    uint32_t n_cut;   /* removed with what it belonged to */
     bool counters_changed;
     int64_t now_ms;
     uint64_t seq, tables, catalog;
+    uint64_t began_seq; /* `seq` at the beginning */
     struct table_slot slot;
     struct buf value, body; /* being encoded */
     struct arena indexes;   /* of the slot */
@@ -258,6 +268,11 @@ int sys_first(struct kv_txn *txn, enum kv_map map, struct str prefix, struct str
               struct str *ret_key, struct str *ret);
 /* Removes up to `max` entries that begin with `prefix`. Returns how many. */
 int sys_remove_all(struct batch *b, enum kv_map map, struct str prefix, uint32_t max);
+/* Removes what begins with `prefix` as far as a transaction may (CUT_MAX); the rest waits for the
+ * keeper under `prefix` in `waiting`. */
+int sys_cut(struct batch *b, enum kv_map map, enum kv_map waiting, const struct sys_key *prefix);
+/* Removes up to `max` entries of what waits so. Returns how many. */
+int sys_purge(struct batch *b, enum kv_map waiting, enum kv_map map, uint32_t max);
 int sys_next_seq(struct batch *b, uint64_t *ret);
 struct sys_chore {
     enum kv_map map;
@@ -284,10 +299,14 @@ int stream_claim(struct batch *b, struct store_op *op);
 int stream_forget(struct batch *b, const struct sys_key *key);
 int streams_forget_session(struct batch *b, struct str session);
 /* Each looks at or deletes up to `max`, and returns how many. */
+int streams_look_at_room(struct store *store); /* before streams_trim: how long ended ones stay */
 int streams_trim(struct batch *b, uint32_t max);
 int streams_purge(struct batch *b, uint32_t max); /* frames of streams that are gone */
-int frame_read(struct str key, struct str value, struct arena *arena, uint64_t *ret_n,
-               struct str *ret_message);
+struct frame_record {
+    uint64_t n, seq;
+    struct str message;
+};
+int frame_read(struct str key, struct str value, struct arena *arena, struct frame_record *ret);
 int frame_put(struct batch *b, struct store_op *op);
 
 struct push_record {
@@ -297,6 +316,8 @@ struct push_record {
 };
 int claim_read(struct str session, struct str value, struct arena *arena, struct store_claim *ret);
 int push_read(struct str key, struct str value, struct arena *arena, struct push_record *ret);
+/* The claim as it stands; nobody's (epoch 0) if there is none. */
+int claim_find(struct batch *b, struct str session, struct store_claim *ret);
 int pushes_claim(struct batch *b, struct store_op *op);
 int pushes_drop_claim(struct batch *b, struct store_op *op);
 int push_put(struct batch *b, struct store_op *op);
@@ -313,6 +334,24 @@ int mail_read(struct str key, struct str value, struct arena *arena, struct mail
 int mail_put(struct batch *b, struct store_op *op);
 int mail_delete(struct batch *b, struct store_op *op);
 int mail_trim(struct batch *b, uint32_t max);
+
+struct follow_record {
+    struct store_follow follow;
+    uint64_t set;   /* of its subscriptions */
+    uint64_t bytes; /* of their URIs */
+    uint64_t data;  /* the beginning of the id of the DATA that seq and sent_seq are of */
+};
+int follow_read(struct str session, struct str value, struct arena *arena,
+                struct follow_record *ret);
+struct sys_key subscription_set_key(uint64_t set); /* begins those of its subscriptions */
+int subscription_key(uint64_t set, struct str uri, struct sys_key *ret);
+/* All but the session. */
+int subscription_read(struct str value, struct arena *arena, struct store_subscription *ret);
+int subscription_put(struct batch *b, struct store_op *op);
+int subscription_delete(struct batch *b, struct store_op *op);
+int follow_set(struct batch *b, struct store_op *op);
+int subscriptions_forget_session(struct batch *b, struct str session);
+int subscriptions_purge(struct batch *b, uint32_t max); /* of sessions that are gone */
 
 int change_read(struct str key, struct str value, struct arena *arena, struct store_change *ret);
 int change_log_scan(struct kv_txn *txn, uint64_t after_seq, store_change_fn fn, void *ctx);
@@ -352,7 +391,7 @@ void find(struct findings *f, const char *fmt, ...) __attribute__((format(printf
 bool is_finding(int err);
 /* Of SYS. Returns an error of the engine. */
 int check_sys(struct kv_txn *txn, struct findings *findings);
-/* Its streams, claims, pushes and letters. */
+/* Its streams, claims, pushes, letters and subscriptions. */
 int check_live(struct kv_txn *txn, struct findings *findings);
 struct shown_id {
     char text[2 * SESSION_ID_BYTES + 4];

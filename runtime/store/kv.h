@@ -34,7 +34,10 @@
     X(CUT, "cut", 0, 1)                     \
     X(CLAIMS, "claims", 0, 1)               \
     X(PUSHES, "pushes", 0, 1)               \
-    X(MAIL, "mail", 0, 1)
+    X(MAIL, "mail", 0, 1)                   \
+    X(FOLLOWS, "follows", 0, 1)             \
+    X(SUBSCRIPTIONS, "subscriptions", 0, 1) \
+    X(UNFOLLOWED, "unfollowed", 0, 1)
 
 enum kv_map {
 #define KV_NAME(name, text, data, sys) KV_##name,

@@ -38,11 +38,10 @@ static int get_claim(struct kv_txn *txn, struct str session, struct arena *arena
     return err ? err : claim_read(session, value, arena, ret);
 }
 
-/* The claim as it stands; nobody's (epoch 0) if there is none. */
-static int find_claim(struct batch *b, const struct store_op *op, struct store_claim *ret)
+int claim_find(struct batch *b, struct str session, struct store_claim *ret)
 {
-    *ret = (struct store_claim){.session = op->claim->session};
-    int err = get_claim(&b->txn, op->claim->session, &b->scratch, ret);
+    *ret = (struct store_claim){.session = session};
+    int err = get_claim(&b->txn, session, &b->scratch, ret);
     return err == ERR_ABSENT ? 0 : err;
 }
 
@@ -52,15 +51,25 @@ static void tell(const struct store_op *op, const struct store_claim *claim)
         *op->ret_claim = *claim;
 }
 
+static bool is_late(const struct store_op *op, const struct store_claim *before)
+{
+    return op->is_alive && before->worker.epoch && before->token > op->claim->token &&
+           op->is_alive(op->check_ctx, before->worker);
+}
+
 int pushes_claim(struct batch *b, struct store_op *op)
 {
     struct store_claim before;
     const struct store_claim *now = op->claim;
     int err = session_require(b, now->session);
     if (!err)
-        err = find_claim(b, op, &before);
+        err = claim_find(b, op->claim->session, &before);
     if (err)
         return err;
+    if (is_late(op, &before)) {
+        tell(op, &before);
+        return 0;
+    }
     record_begin(&b->value, 4);
     cbor_write_int((int64_t)now->stream, &b->value);
     cbor_write_int(now->worker.slot, &b->value);
@@ -75,7 +84,7 @@ int pushes_claim(struct batch *b, struct store_op *op)
 int pushes_drop_claim(struct batch *b, struct store_op *op)
 {
     struct store_claim now;
-    int err = find_claim(b, op, &now);
+    int err = claim_find(b, op->claim->session, &now);
     if (err || !now.worker.epoch || now.token != op->claim->token)
         return err;
     return batch_remove(b, KV_CLAIMS, op->claim->session);
@@ -147,7 +156,7 @@ int push_put(struct batch *b, struct store_op *op)
         return ERR_LIMIT;
     int err = session_require(b, op->claim->session);
     if (!err)
-        err = find_claim(b, op, &claim);
+        err = claim_find(b, op->claim->session, &claim);
     if (!err)
         err = sys_key_begin(&key, op->claim->session);
     if (!err)
@@ -174,7 +183,7 @@ int push_delete(struct batch *b, struct store_op *op)
     struct sys_key key;
     int err = sys_key_begin(&key, op->claim->session);
     if (!err)
-        err = find_claim(b, op, &claim);
+        err = claim_find(b, op->claim->session, &claim);
     if (!err && (!claim.worker.epoch || claim.token != op->claim->token))
         err = ERR_CONFLICT;
     if (err)

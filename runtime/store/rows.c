@@ -242,8 +242,10 @@ static int visit_row(void *ctx, struct str key, struct str value)
     }
     if (is_left_out(scan, own))
         return 0;
+    row = (struct store_row){.key = own};
     arena_reset(&scan->scratch);
-    int err = row_read(own, value, &scan->scratch, &row);
+    bool is_read = !scan->range || !scan->range->keys_only;
+    int err = is_read ? row_read(own, value, &scan->scratch, &row) : 0;
     return err ? err : scan->fn(scan->ctx, &row);
 }
 

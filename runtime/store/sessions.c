@@ -2,7 +2,7 @@
  *
  *   SESSIONS        id              -> [format, user, profile, version, client_info, capabilities,
  *                                       initialized, log_level, created, active, expires,
- *                                       seen, seen]; the last two may be missing
+ *                                       seen, seen, seen]; the last one or all three may be missing
  *   SESSION_EXPIRY  minute u32, id  -> nothing
  *
  * A record that expired is as good as gone from that moment, for readers and writers alike; the
@@ -45,7 +45,7 @@ static bool is_within_limits(const struct store_session *s)
 
 static void write_record(const struct store_session *s, struct buf *out)
 {
-    record_begin(out, 12);
+    record_begin(out, 10 + STORE_LISTS);
     cbor_write_str(s->user, out);
     cbor_write_str(s->profile, out);
     cbor_write_str(s->version, out);
@@ -56,34 +56,43 @@ static void write_record(const struct store_session *s, struct buf *out)
     cbor_write_int(s->created_ms, out);
     cbor_write_int(s->active_ms, out);
     cbor_write_int(s->expires_ms, out);
-    cbor_write_int((int64_t)s->seen[0], out);
-    cbor_write_int((int64_t)s->seen[1], out);
+    for (int i = 0; i < STORE_LISTS; i++)
+        cbor_write_int((int64_t)s->seen[i], out);
+}
+
+/* The newest first: records from before there were prompts, from before there was `seen`. */
+static int read_fields(struct str value, struct arena *arena, const struct tape_node **f)
+{
+    static const char *const patterns[] = {"sssssiiiiiiii", "sssssiiiiiii", "sssssiiiii"};
+    int err = ERR_STORE_DAMAGED;
+    for (size_t i = 0; err == ERR_STORE_DAMAGED && i < sizeof patterns / sizeof *patterns; i++)
+        err = record_read(value, patterns[i], arena, f);
+    return err;
 }
 
 int session_read(struct str id, struct str value, struct arena *arena, struct store_session *ret)
 {
-    const struct tape_node *f[12], zero = {.kind = TAPE_INT};
-    int err = record_read(value, "sssssiiiiiii", arena, f);
-    if (err == ERR_STORE_DAMAGED) { /* before there was `seen`? */
-        f[10] = f[11] = &zero;
-        err = record_read(value, "sssssiiiii", arena, f);
-    }
-    if (!err)
-        *ret = (struct store_session){
-            .id = id,
-            .user = record_str(f[0]),
-            .profile = record_str(f[1]),
-            .version = record_str(f[2]),
-            .client_info = record_str(f[3]),
-            .capabilities = record_str(f[4]),
-            .initialized = f[5]->v.i != 0,
-            .log_level = (int32_t)f[6]->v.i,
-            .created_ms = f[7]->v.i,
-            .active_ms = f[8]->v.i,
-            .expires_ms = f[9]->v.i,
-            .seen = {(uint64_t)f[10]->v.i, (uint64_t)f[11]->v.i},
-        };
-    return err;
+    static const struct tape_node zero = {.kind = TAPE_INT};
+    const struct tape_node *f[] = {[10 ... 9 + STORE_LISTS] = &zero};
+    int err = read_fields(value, arena, f);
+    if (err)
+        return err;
+    *ret = (struct store_session){
+        .id = id,
+        .user = record_str(f[0]),
+        .profile = record_str(f[1]),
+        .version = record_str(f[2]),
+        .client_info = record_str(f[3]),
+        .capabilities = record_str(f[4]),
+        .initialized = f[5]->v.i != 0,
+        .log_level = (int32_t)f[6]->v.i,
+        .created_ms = f[7]->v.i,
+        .active_ms = f[8]->v.i,
+        .expires_ms = f[9]->v.i,
+    };
+    for (int i = 0; i < STORE_LISTS; i++)
+        ret->seen[i] = (uint64_t)f[10 + i]->v.i;
+    return 0;
 }
 
 /* ---- Operations ----------------------------------------------------------------------------- */
@@ -205,6 +214,8 @@ static int forget(struct batch *b, const struct store_session *s)
         err = streams_forget_session(b, s->id);
     if (!err)
         err = pushes_forget_session(b, s->id);
+    if (!err)
+        err = subscriptions_forget_session(b, s->id);
     return err ? err : batch_remove(b, KV_SESSIONS, s->id);
 }
 

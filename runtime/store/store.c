@@ -21,7 +21,10 @@ struct store *store_alloc(void)
     if (!store)
         return NULL;
     pthread_mutex_init(&store->start_lock, NULL);
+    pthread_mutex_init(&store->change_lock, NULL);
     store->log_keep = CHANGE_LOG_KEEP;
+    store->streams_keep_ms = STREAM_KEEP_MS;
+    store->sys_bytes_max = SYS_BYTES_MAX;
     store->sessions_max = SESSIONS_MAX;
     return store;
 }
@@ -65,12 +68,29 @@ void store_close(struct store *store)
     else
         kv_close(store->envs[STORE_SYS]);
     pthread_mutex_destroy(&store->start_lock);
+    pthread_mutex_destroy(&store->change_lock);
     free(store);
 }
 
 void store_attach(struct store *store, struct loop *loop)
 {
     store->loop = loop;
+}
+
+void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&store->change_lock);
+    store->on_change = fn;
+    store->on_change_ctx = ctx;
+    pthread_mutex_unlock(&store->change_lock);
+}
+
+void store_changed(struct store *store)
+{
+    pthread_mutex_lock(&store->change_lock);
+    if (store->on_change)
+        store->on_change(store->on_change_ctx);
+    pthread_mutex_unlock(&store->change_lock);
 }
 
 /* ---- Views ---------------------------------------------------------------------------------- */
@@ -238,8 +258,10 @@ int store_maintain(struct store *store)
     err = keep_first(err, index_recover(store));
     err = keep_first(err, do_chore(store, STORE_DATA, indexes_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, jobs_trim));
+    err = keep_first(err, streams_look_at_room(store));
     err = keep_first(err, do_chore(store, STORE_SYS, streams_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, streams_purge));
+    err = keep_first(err, do_chore(store, STORE_SYS, subscriptions_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, pushes_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, mail_trim));
     return keep_first(err, load_recover(store, clock_mono_ms() + MAINTAIN_UNDO_MS));

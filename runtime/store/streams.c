@@ -2,7 +2,7 @@
  *
  *   STREAMS  session, id -> [format, changed, ended, listens, writer slot, writer epoch,
  *                            reader slot, reader epoch, token, first_n, last_n, reserved_n,
- *                            frames, bytes, created, request]
+ *                            frames, bytes, created, request, seq]; the last may be missing
  *   CUT      session, id -> nothing: a stream that is gone, and some of its frames are not yet
  *
  * A stream goes with all its frames, but a transaction removes a bounded number of them: what is
@@ -16,11 +16,9 @@
 
 #include <string.h>
 
-#define CUT_FRAMES 300 /* removed with their streams in one transaction */
-
 /* ---- The record ----------------------------------------------------------------------------- */
 
-#define STREAM_FIELDS "iiiiiiiiiiiiiis"
+#define STREAM_FIELDS "iiiiiiiiiiiiiisi"
 
 int stream_save(struct batch *b, const struct sys_key *key, struct stream_record *r)
 {
@@ -43,6 +41,7 @@ int stream_save(struct batch *b, const struct sys_key *key, struct stream_record
     cbor_write_int((int64_t)r->bytes, out);
     cbor_write_int(s->created_ms, out);
     cbor_write_str(s->request, out);
+    cbor_write_int((int64_t)s->seq, out);
     return batch_put(b, KV_STREAMS, sys_key_str(key));
 }
 
@@ -53,12 +52,16 @@ static struct store_worker worker_of(const struct tape_node *slot, const struct 
 
 int stream_read(struct str key, struct str value, struct arena *arena, struct stream_record *ret)
 {
-    const struct tape_node *f[sizeof STREAM_FIELDS - 1];
+    const struct tape_node *f[sizeof STREAM_FIELDS - 1], zero = {.kind = TAPE_INT};
     struct str session;
     uint64_t id;
     int err = sys_key_split(key, 1, &session, &id);
     if (!err)
         err = record_read(value, STREAM_FIELDS, arena, f);
+    if (err == ERR_STORE_DAMAGED) { /* before there was `seq`? */
+        f[15] = &zero;
+        err = record_read(value, "iiiiiiiiiiiiiis", arena, f);
+    }
     if (err)
         return err;
     *ret = (struct stream_record){
@@ -75,6 +78,7 @@ int stream_read(struct str key, struct str value, struct arena *arena, struct st
                 .first_n = (uint64_t)f[8]->v.i,
                 .last_n = (uint64_t)f[9]->v.i,
                 .reserved_n = (uint64_t)f[10]->v.i,
+                .seq = (uint64_t)f[15]->v.i,
                 .created_ms = f[13]->v.i,
                 .request = f[14]->n ? record_str(f[14]) : STR_NONE,
             },
@@ -228,7 +232,7 @@ int stream_put(struct batch *b, struct store_op *op)
         return err;
     struct stream_record r = {.stream = *like};
     r.stream.created_ms = b->now_ms;
-    r.stream.first_n = r.stream.last_n = 0;
+    r.stream.first_n = r.stream.last_n = r.stream.seq = 0;
     err = stream_save(b, &key, &r);
     if (!err)
         stream_tell(op, &r);
@@ -243,6 +247,12 @@ static int check_token(struct store_op *op, uint64_t token)
     return ERR_CONFLICT;
 }
 
+/* The client has come again meanwhile, by another connection. */
+static bool is_late(const struct store_op *op, const struct store_stream *now)
+{
+    return op->is_alive && now->token > op->stream->token && is_alive(op, now->reader);
+}
+
 /* A reader that leaves a stream to which it listened leaves nobody to write it. */
 int stream_claim(struct batch *b, struct store_op *op)
 {
@@ -250,7 +260,7 @@ int stream_claim(struct batch *b, struct store_op *op)
     struct stream_record r;
     int err = stream_find(b, op->stream, &key, &r);
     if (!err)
-        err = check_token(op, r.stream.token);
+        err = is_late(op, &r.stream) ? ERR_CONFLICT : check_token(op, r.stream.token);
     if (err)
         return err;
     stream_tell(op, &r);
@@ -267,16 +277,8 @@ int stream_claim(struct batch *b, struct store_op *op)
 
 int stream_forget(struct batch *b, const struct sys_key *key)
 {
-    uint32_t max = b->n_cut < CUT_FRAMES ? CUT_FRAMES - b->n_cut : 0;
-    int n = sys_remove_all(b, KV_FRAMES, sys_key_str(key), max);
-    if (n < 0)
-        return n;
-    b->n_cut += (uint32_t)n;
-    int err = batch_remove(b, KV_STREAMS, sys_key_str(key));
-    if (err || (uint32_t)n < max)
-        return err;
-    buf_clear(&b->value);
-    return batch_put(b, KV_CUT, sys_key_str(key));
+    int err = sys_cut(b, KV_FRAMES, KV_CUT, key);
+    return err ? err : batch_remove(b, KV_STREAMS, sys_key_str(key));
 }
 
 int streams_forget_session(struct batch *b, struct str session)
@@ -297,22 +299,7 @@ int streams_forget_session(struct batch *b, struct str session)
 
 int streams_purge(struct batch *b, uint32_t max)
 {
-    struct str key, value;
-    uint32_t total = 0;
-    while (total < max) {
-        int err = kv_first(&b->txn, KV_CUT, STR(""), &key, &value);
-        if (err)
-            return err == ERR_ABSENT ? (int)total : err;
-        struct sys_key own = sys_key_copy(key);
-        int n = sys_remove_all(b, KV_FRAMES, sys_key_str(&own), max - total);
-        if (n < 0)
-            return n;
-        total += (uint32_t)n;
-        if (total < max && (err = batch_remove(b, KV_CUT, sys_key_str(&own))))
-            return err;
-        total += total < max;
-    }
-    return (int)total;
+    return sys_purge(b, KV_CUT, KV_FRAMES, max);
 }
 
 static int is_old(struct batch *b, struct str key, struct str value, struct arena *arena)
@@ -322,10 +309,31 @@ static int is_old(struct batch *b, struct str key, struct str value, struct aren
     int err = stream_read(key, value, arena, &r);
     if (err)
         return err;
-    if (b->now_ms - r.stream.changed_ms < STREAM_KEEP_MS)
+    if (b->now_ms - r.stream.changed_ms < b->store->streams_keep_ms)
         return 0;
     err = kv_get(&b->txn, KV_SESSIONS, r.stream.session, &record);
     return err == ERR_ABSENT ? 1 : err ? err : is_at_rest(NULL, &r.stream);
+}
+
+/* Each stream and session has its bounds, but there may be very many. Beyond SYS_BYTES_MAX the
+ * older ones that ended go first, and the more is there, the younger. */
+static int64_t keep_ms(uint64_t used, uint64_t most)
+{
+    uint64_t over = used > most ? used - most : 0;
+    return over >= most ? 0 : (int64_t)(STREAM_KEEP_MS * (double)(most - over) / (double)most);
+}
+
+int streams_look_at_room(struct store *store)
+{
+    struct store_stat stat = {0};
+    struct store_view *view;
+    int err = store_view_open(store, STORE_SYS, &view);
+    if (err)
+        return err;
+    err = kv_stat(&view->txn, &stat);
+    store_view_close(view);
+    store->streams_keep_ms = keep_ms(err ? 0 : stat.used_bytes, store->sys_bytes_max);
+    return err;
 }
 
 int streams_trim(struct batch *b, uint32_t max)

@@ -104,6 +104,41 @@ int sys_remove_all(struct batch *b, enum kv_map map, struct str prefix, uint32_t
     return err && err != ERR_ABSENT ? err : (int)n;
 }
 
+#define CUT_MAX 300 /* entries that a transaction removes with what they belonged to */
+
+int sys_cut(struct batch *b, enum kv_map map, enum kv_map waiting, const struct sys_key *prefix)
+{
+    uint32_t max = b->n_cut < CUT_MAX ? CUT_MAX - b->n_cut : 0;
+    int n = sys_remove_all(b, map, sys_key_str(prefix), max);
+    if (n < 0)
+        return n;
+    b->n_cut += (uint32_t)n;
+    if ((uint32_t)n < max)
+        return 0;
+    buf_clear(&b->value);
+    return batch_put(b, waiting, sys_key_str(prefix));
+}
+
+int sys_purge(struct batch *b, enum kv_map waiting, enum kv_map map, uint32_t max)
+{
+    struct str key, value;
+    uint32_t total = 0;
+    while (total < max) {
+        int err = kv_first(&b->txn, waiting, STR(""), &key, &value);
+        if (err)
+            return err == ERR_ABSENT ? (int)total : err;
+        struct sys_key own = sys_key_copy(key);
+        int n = sys_remove_all(b, map, sys_key_str(&own), max - total);
+        if (n < 0)
+            return n;
+        total += (uint32_t)n;
+        if (total < max && (err = batch_remove(b, waiting, sys_key_str(&own))))
+            return err;
+        total += total < max;
+    }
+    return (int)total;
+}
+
 int sys_next_seq(struct batch *b, uint64_t *ret)
 {
     uint64_t seq;

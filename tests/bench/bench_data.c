@@ -4,7 +4,8 @@
  * Each case is a call that is made again and again with other arguments by some clients (keep-alive
  * connections with a session, one call in flight each), and every answer is looked at. What is
  * compared between the two tables runs in rounds that take turns, so that a noisy moment hits both:
- * the ratio of the medians is to stay within the case's bound, else the exit status is 1.
+ * the ratio of the medians is to stay within the case's bound, and where a p99 is bounded,
+ * that of the large table, else the exit status is 1.
  */
 #include "base/str.h"
 #include "tests/bench/rows.h"
@@ -38,7 +39,7 @@ struct bench {
 typedef void (*arguments_fn)(struct bench *bench, uint64_t n, struct buf *out);
 
 struct test_case {
-    const char *name, *verb;
+    const char *name, *verb; /* verb NULL: completion of an id, `arguments` is what was typed */
     const char *table; /* of the ISO lists; NULL: bench.big, and bench.small where it is compared */
     arguments_fn arguments;
     const char *expect; /* stands in every right answer */
@@ -46,6 +47,7 @@ struct test_case {
     bool compared;   /* big with small */
     double bound;    /* of big / small; 0: none */
     bool whole_scan; /* looks at every row: its speed is told in rows too */
+    double p99_us;   /* at most, with big; 0: no bound */
 };
 
 static uint64_t below(struct bench *bench, uint64_t n)
@@ -101,6 +103,14 @@ static void create_row(struct bench *bench, uint64_t n, struct buf *out)
     rows_write_json(n + ++bench->created, n, out);
 }
 
+/* One digit to four. */
+static void type_id(struct bench *bench, uint64_t n, struct buf *out)
+{
+    uint64_t ends[] = {10, 100, 1000, 10000};
+    (void)n;
+    add_number(out, "", 1 + below(bench, ends[below(bench, 4)] - 1), "");
+}
+
 static const char *pick(struct bench *bench, const char *const *words, uint64_t n)
 {
     return words[below(bench, n)];
@@ -131,23 +141,28 @@ static void scan_languages(struct bench *bench, uint64_t n, struct buf *out)
 #define ROWS  "\"rows\":["
 #define FIRST "\"rows\":[{"
 static const struct test_case cases[] = {
-    {"get by key", "get", NULL, get_row, "\"grp\":", 1, true, 0, false},
-    {"get by key, 64 clients", "get", NULL, get_row, "\"grp\":", 64, false, 0, false},
-    {"search, indexed: equal, 10 rows", "search", NULL, search_equal, FIRST, 1, true, 2, false},
-    {"search, indexed: range, 50 rows", "search", NULL, search_range, FIRST, 1, true, 2, false},
-    {"page of 50 in the order of an index", "search", NULL, page_by_index, FIRST, 1, true, 2,
-     false},
-    {"search, indexed: equal, 64 clients", "search", NULL, search_equal, FIRST, 64, false, 0,
-     false},
-    {"page of 50, ordered without index", "search", NULL, page_by_scan, FIRST, 1, false, 0, true},
-    {"scan of all rows by a filter", "search", NULL, scan, ROWS, 1, false, 0, true},
-    {"create, one client", "create", NULL, create_row, "\"grp\":", 1, false, 0, false},
-    {"create, 64 clients", "create", NULL, create_row, "\"grp\":", 64, false, 0, false},
-    {"ISO countries: get", "get", "countries", get_country, "\"name\":", 1, false, 0, false},
+    {"get by key", "get", NULL, get_row, "\"grp\":", 1, true, 0, false, 0},
+    {"get by key, 64 clients", "get", NULL, get_row, "\"grp\":", 64, false, 0, false, 0},
+    {"search, indexed: equal, 10 rows", "search", NULL, search_equal, FIRST, 1, true, 2, false, 0},
+    {"search, indexed: range, 50 rows", "search", NULL, search_range, FIRST, 1, true, 2, false, 0},
+    {"page of 50 in the order of an index", "search", NULL, page_by_index, FIRST, 1, true, 2, false,
+     0},
+    {"search, indexed: equal, 64 clients", "search", NULL, search_equal, FIRST, 64, false, 0, false,
+     0},
+    {"page of 50, ordered without index", "search", NULL, page_by_scan, FIRST, 1, false, 0, true,
+     0},
+    {"scan of all rows by a filter", "search", NULL, scan, ROWS, 1, false, 0, true, 0},
+    {"create, one client", "create", NULL, create_row, "\"grp\":", 1, false, 0, false, 0},
+    {"create, 64 clients", "create", NULL, create_row, "\"grp\":", 64, false, 0, false, 0},
+    {"completion of an id, at most 101 reads", NULL, NULL, type_id, "\"hasMore\":", 1, true, 2,
+     false, 2000},
+    {"completion of an id, 64 clients", NULL, NULL, type_id, "\"hasMore\":", 64, false, 0, false,
+     0},
+    {"ISO countries: get", "get", "countries", get_country, "\"name\":", 1, false, 0, false, 0},
     {"ISO subdivisions: of a country", "search", "subdivisions", search_country, FIRST, 1, false, 0,
-     false},
+     false, 0},
     {"ISO languages: scan of 7,910", "search", "languages", scan_languages, ROWS, 1, false, 0,
-     false},
+     false, 0},
 };
 #define N_CASES (sizeof cases / sizeof *cases)
 
@@ -196,10 +211,18 @@ static void send_call(struct client *c, const struct bench *bench, const char *v
                       const char *table, const char *arguments)
 {
     struct buf body = {0}, out = {0};
-    buf_printf(&body,
-               "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-               "\"%s_%s\",\"arguments\":%s}}",
-               verb, table, arguments);
+    if (verb)
+        buf_printf(&body,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                   "\"%s_%s\",\"arguments\":%s}}",
+                   verb, table, arguments);
+    else
+        buf_printf(&body,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"completion/complete\",\"params\":{"
+                   "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"db://{database}/{table}/{id}\"},"
+                   "\"argument\":{\"name\":\"id\",\"value\":\"%s\"},\"context\":{\"arguments\":{"
+                   "\"database\":\"bench\",\"table\":\"%s\"}}}}",
+                   arguments, table);
     buf_printf(&out,
                "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
                "Accept: application/json, text/event-stream\r\nMcp-Session-Id: %s\r\n"
@@ -356,6 +379,10 @@ static void run_case(struct bench *bench, struct client *clients, const struct t
             run_round(bench, clients, test, false, bench->seconds / ROUNDS, &small, round);
     }
     print_samples(test->name, test->table ? 0 : bench->big, test, &big);
+    bool in_time = !test->p99_us || at_share(big.us, big.n, 0.99) <= test->p99_us;
+    if (test->p99_us)
+        printf("  p99 bound %.0f us%s", test->p99_us, in_time ? "" : ": BROKEN");
+    bench->failed |= !in_time;
     printf("\n");
     if (test->compared) {
         double ratio = middle(&big) / middle(&small);

@@ -22,7 +22,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define N_WORKERS         2
@@ -86,23 +85,6 @@ static void make_session(struct side *side, struct http_conn *c, int i)
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
-/* The status of the answer, whose head and first comment are read. */
-static int ask_for_stream(struct http_conn *c, const char *session)
-{
-    char head[400];
-    int n = snprintf(head, sizeof head,
-                     "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n"
-                     "Mcp-Session-Id: %s\r\n\r\n",
-                     session);
-    if (!http_send(c, head, (size_t)n))
-        return 0;
-    while (!c->n || !memmem(c->in, c->n, "\r\n\r\n", 4) || !memmem(c->in, c->n, ":\n\n", 3))
-        if (http_receive(c, HTTP_WAIT_MS) <= 0)
-            break;
-    int minor, status = 0;
-    return c->n && sscanf(c->in, "HTTP/1.%d %3d", &minor, &status) == 2 ? status : 0;
-}
-
 /* The kernel shares connections out as it likes: one that meets a full worker is tried again. */
 static void open_stream(struct side *side, struct http_conn *unused, int i)
 {
@@ -111,7 +93,7 @@ static void open_stream(struct side *side, struct http_conn *unused, int i)
     for (int try = 0; try < OPEN_TRIES; try++) {
         struct http_conn c;
         rig_connect(&side->rig, &c);
-        status = ask_for_stream(&c, side->sessions[i]);
+        status = rig_listen(&c, side->sessions[i]);
         if (status == 200) {
             side->streams[i] = c.fd;
             free(c.in);
@@ -209,25 +191,11 @@ static void ping(struct side *side, int n)
     close(set);
 }
 
-/* User and system time of the workers, all threads. */
-static double cpu_us(const struct rig *rig)
-{
-    double us = 0;
-    for (int i = 0; i < rig->n_workers; i++) {
-        clockid_t clock;
-        struct timespec t;
-        if (clock_getcpuclockid(rig->workers[i], &clock) || clock_gettime(clock, &t) < 0)
-            report_die("the time of worker %d is unknown", (int)rig->workers[i]);
-        us += (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-    }
-    return us;
-}
-
 static void measure_pings(struct side *side, int n)
 {
-    double before = cpu_us(&side->rig);
+    double before = rig_cpu_us(&side->rig);
     ping(side, n);
-    side->ping_us += cpu_us(&side->rig) - before;
+    side->ping_us += rig_cpu_us(&side->rig) - before;
     side->pings += n;
 }
 

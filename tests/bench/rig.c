@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define RIGS_MAX     8
 #define CONNECTS_MAX 500
@@ -35,19 +36,25 @@ static void remember(struct rig *rig)
     report_die("too many servers");
 }
 
-void rig_start(struct rig *rig, int n_workers)
+void rig_start_as(struct rig *rig, int n_workers, const char *more, const char *before)
 {
-    char flags[300];
+    char flags[400];
     const char *component = getenv("TENON_STAMP");
-    snprintf(flags, sizeof flags, "--workers %d --component %s", n_workers,
-             component ? component : "build/release/tests/bench/stamp.so");
+    snprintf(flags, sizeof flags, "--workers %d --component %s %s", n_workers,
+             component ? component : "build/release/tests/bench/stamp.so", more ? more : "");
     *rig = (struct rig){.n_workers = n_workers};
     remember(rig);
-    if (!server_dir(&rig->server) || !server_start(&rig->server, NULL, flags, false) ||
+    if (!server_dir(&rig->server) || (before && server_sh(&rig->server, before) != 0) ||
+        !server_start(&rig->server, NULL, flags, false) ||
         !server_wait(server_workers(&rig->server, rig->workers, RIG_WORKERS_MAX) == n_workers)) {
         server_show_log(&rig->server);
         report_die("the server does not start");
     }
+}
+
+void rig_start(struct rig *rig, int n_workers)
+{
+    rig_start_as(rig, n_workers, NULL, NULL);
 }
 
 void rig_stop(struct rig *rig)
@@ -88,6 +95,35 @@ pid_t rig_where(struct http_conn *c, const char *session)
     if (!ok)
         report_die("the server does not say which worker it is");
     return pid;
+}
+
+int rig_listen(struct http_conn *c, const char *session)
+{
+    char head[400];
+    int n = snprintf(head, sizeof head,
+                     "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n"
+                     "Mcp-Session-Id: %s\r\n\r\n",
+                     session);
+    if (!http_send(c, head, (size_t)n))
+        return 0;
+    while (!c->n || !memmem(c->in, c->n, "\r\n\r\n", 4) || !memmem(c->in, c->n, ":\n\n", 3))
+        if (http_receive(c, HTTP_WAIT_MS) <= 0)
+            break;
+    int minor, status = 0;
+    return c->n && sscanf(c->in, "HTTP/1.%d %3d", &minor, &status) == 2 ? status : 0;
+}
+
+double rig_cpu_us(const struct rig *rig)
+{
+    double us = 0;
+    for (int i = 0; i < rig->n_workers; i++) {
+        clockid_t clock;
+        struct timespec t;
+        if (clock_getcpuclockid(rig->workers[i], &clock) || clock_gettime(clock, &t) < 0)
+            report_die("the time of worker %d is unknown", (int)rig->workers[i]);
+        us += (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    }
+    return us;
 }
 
 void rig_connect_to(struct rig *rig, const char *session, pid_t worker, bool is_other,

@@ -46,6 +46,14 @@ has "$(call fetch '{}')" '"type":"resource_link"' "fetch"
 has "$(read_uri hello://about)" 'A component to copy.' "a resource"
 has "$(read_uri hello://greeting/Ada%20L)" 'Hello, Ada L!' "a template"
 has "$(read_uri hello://nothing)" '"code":-32002' "no such resource"
+request() { # request METHOD PARAMS: its result or error
+    mcp "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$1\",\"params\":$2}" "$session" | jq -c '.result // .error'
+}
+has "$(request prompts/list '{}')" '"name":"welcome"' "its prompt is listed"
+has "$(request prompts/get '{"name":"welcome","arguments":{"name":"Ada"}}')" 'Write a welcome for Ada in English.' "a prompt"
+has "$(request prompts/get '{"name":"welcome"}')" 'Missing required argument: name' "a prompt without its argument"
+has "$(request completion/complete '{"ref":{"type":"ref/prompt","name":"welcome"},"argument":{"name":"language","value":"G"}}')" \
+    '"values":["German","Greek"]' "an argument is completed"
 out=$(mcp '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"count","arguments":{"to":3},"_meta":{"progressToken":"t1"}}}' "$session" | sed -n 's/^data: //p' | jq -c 'select(.method == "notifications/progress").params | [.progressToken, .progress, .total]' | tr '\n' ' ')
 is "$out" '["t1",1,3] ["t1",2,3] ["t1",3,3] ' "count tells its progress on the call's stream"
 stop
@@ -66,7 +74,7 @@ refused "a file that is no object" "component text.so: ./text.so: " --component 
 echo 'int x;' | build nothing.so
 refused "an object that is no component" "it is no component" --component nothing.so
 printf '#include <stdint.h>\nconst uint32_t tenon_component_abi = 99;' | build newer.so
-refused "another version" "compiled with version 99 of tenon.h, this server has 1" --component newer.so
+refused "another version" "compiled with version 99 of tenon.h, this server has 2" --component newer.so
 printf '#include <tenon.h>\nTENON_COMPONENT' | build no_entry.so
 refused "no entry" "no function tenon_component" --component no_entry.so
 printf '#include <tenon.h>\nTENON_COMPONENT\nint tenon_component(struct tenon *t) { (void)t; return TENON_ERR_FAILED; }' | build fails.so
@@ -86,4 +94,17 @@ ok "a table" "$TENON" table create --data other shop.thing thing.json
 with_tool clash.so get_thing '{\"type\":\"object\"}'
 refused "a name that a table's tool has" "component clash.so: tool get_thing: the table shop.thing has a tool of this name" \
     --component clash.so
+
+# ---- a tool that does not look whether it is cancelled
+say() { # say ID METHOD PARAMS
+    printf '{"jsonrpc":"2.0",%s"method":"%s","params":%s}\n' "$1" "$2" "$3"
+}
+{
+    say '"id":1,' initialize '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}'
+    say '' notifications/initialized '{}'
+    say '"id":2,' tools/call '{"name":"stick","arguments":{}}'
+} >stuck.jsonl
+timeout -s KILL 60 "$TENON" stdio --data other --component "$built/tests/multi/live.so" <stuck.jsonl >/dev/null 2>stuck.log
+is $? 0 "stdio ends with its input, though a call does not"
+has "$(cat stuck.log)" "the process ends without it" "and says so"
 plan

@@ -1,5 +1,6 @@
 /* tests/fuzz/fuzz_core.c - a body, as a client of a session sends it: it is answered once, with a
  * status of the list and JSON or nothing, whatever is in it. */
+#include "core/component.h"
 #include "core/core.h"
 #include "wire/tape.h"
 
@@ -20,6 +21,7 @@ struct loop {
 static struct loop loop = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, &loop.first};
 static struct store *store;
 static struct core *core;
+static struct tenon *tenon;
 static char session[SESSION_ID_BYTES + 1];
 static bool answered;
 static unsigned n_runs;
@@ -121,9 +123,42 @@ static void add_table(const char *name, const char *definition)
         turn(true);
 }
 
+static int echo(struct tenon_call *call, void *ctx)
+{
+    const char *id = tenon_variable(call, "id", 0);
+    (void)ctx;
+    return tenon_uri(call) ? tenon_contents_text(call, NULL, NULL, id)
+                           : tenon_text(call, tenon_arguments(call));
+}
+
+static int complete(struct tenon_call *call, const char *name, const char *value, void *ctx)
+{
+    (void)ctx;
+    tenon_complete(call, value);
+    return tenon_complete(call, name);
+}
+
+static int add_all(struct tenon *t)
+{
+    static const struct tenon_prompt_argument arguments[] = {{.name = "a", .required = true},
+                                                             {.name = "b"}};
+    tenon_add_prompt(t, &(struct tenon_prompt){.name = "p",
+                                               .description = "d",
+                                               .arguments = arguments,
+                                               .n_arguments = 2,
+                                               .is_inline = true,
+                                               .render = echo,
+                                               .complete = complete});
+    return tenon_add_template(t, &(struct tenon_template){.uri_template = "x://{id}",
+                                                          .name = "x",
+                                                          .is_inline = true,
+                                                          .read = echo,
+                                                          .complete = complete});
+}
+
 static void start(void)
 {
-    static const struct core_config config = {
+    struct core_config config = {
         .session_idle_ms = 1800000,
         .list_page = 3,
         .tools_page = {3, 3},
@@ -134,8 +169,10 @@ static void start(void)
     static const char initialize[] =
         "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
         "\"2025-03-26\",\"capabilities\":{},\"clientInfo\":{\"name\":\"f\",\"version\":\"1\"}}}";
-    if (store_open_memory(&store) < 0)
+    if (components_new(&tenon) < 0 || components_add(tenon, STR("f.so"), add_all) < 0 ||
+        store_open_memory(&store) < 0)
         abort();
+    config.components = tenon;
     store_attach(store, &loop);
     if (core_new(&config, store, &loop, &core) < 0)
         abort();
@@ -150,6 +187,7 @@ static void start(void)
 static void stop(void)
 {
     core_free(core);
+    components_free(tenon);
     store_close(store);
     while (turn(false))
         ;

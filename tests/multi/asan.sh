@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../tap.bash"
 cd "$top" || exit 1
 export TENON=$TENON_ASAN
+export TENON_FOLLOW_N=200 TENON_FOLLOW_KILL_S=10 # of what takes its time
 
 failures() { # failures PROGRAM: what it says except for what is fine; its status
     "$1" | grep -v '^ok '

@@ -1,7 +1,12 @@
 /* tests/multi/live.c - the component that test_live.c loads into the server: tools that say an
- * exact number of things, wait, and ask.
+ * exact number of things, wait, and ask; and resources that change.
  */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <tenon.h>
+#include <unistd.h>
 
 TENON_COMPONENT
 
@@ -80,18 +85,79 @@ static int on_levels(struct tenon_call *call, void *ctx)
     return tenon_text(call, "levels");
 }
 
+/* Asks after its call, on the stream that the client listens to: a value, and with the second
+ * question it says which it was. */
+static struct tenon *registry;
+
+static void *ask_later(void *arg)
+{
+    char *session = arg, *result = NULL, *ignored = NULL, second[512];
+    const char *value = "nothing";
+    int err = tenon_session_elicit(registry, session, FORM, 60000, &result);
+    if (!err && (value = strstr(result, "\"value\":\"")))
+        value += 9;
+    snprintf(second, sizeof second,
+             "{\"message\":\"got %d %.*s\",\"requestedSchema\":{\"type\":\"object\","
+             "\"properties\":{}}}",
+             err, value ? (int)strcspn(value, "\"") : 0, value ? value : "");
+    tenon_session_elicit(registry, session, second, 60000, &ignored);
+    tenon_free(result);
+    tenon_free(ignored);
+    free(session);
+    return NULL;
+}
+
+static int on_later(struct tenon_call *call, void *ctx)
+{
+    pthread_t thread;
+    char *session = strdup(tenon_session(call));
+    (void)ctx;
+    if (!session || pthread_create(&thread, NULL, ask_later, session))
+        return tenon_fail(call, "no thread");
+    pthread_detach(thread);
+    return tenon_text(call, "later");
+}
+
+/* It does not look whether it is cancelled. */
+static int on_stick(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    while (tenon_user(call))
+        pause();
+    return 0;
+}
+
+static int on_touch(struct tenon_call *call, void *ctx)
+{
+    const char *uri = tenon_format(call, "live://watched/%d", number(call, "n"));
+    int err = uri ? tenon_resource_changed(ctx, uri) : TENON_ERR_NO_MEMORY;
+    return err ? err : tenon_textf(call, "touched %s", uri);
+}
+
+static int on_watched(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    return tenon_contents_text(call, NULL, "text/plain", tenon_variable(call, "n", 0));
+}
+
 int tenon_component(struct tenon *tenon)
 {
     static const struct {
         const char *name;
         int (*run)(struct tenon_call *call, void *ctx);
     } tools[] = {
-        {"tell", on_tell}, {"count", on_count}, {"hold", on_hold},
-        {"ask", on_ask},   {"gate", on_gate},   {"levels", on_levels},
+        {"tell", on_tell},   {"count", on_count}, {"hold", on_hold},
+        {"ask", on_ask},     {"gate", on_gate},   {"levels", on_levels},
+        {"stick", on_stick}, {"touch", on_touch}, {"later", on_later},
     };
+    registry = tenon;
     for (unsigned i = 0; i < sizeof tools / sizeof *tools; i++)
         tenon_add_tool(tenon, &(struct tenon_tool){.name = tools[i].name,
                                                    .description = "test",
-                                                   .run = tools[i].run});
-    return 0;
+                                                   .run = tools[i].run,
+                                                   .ctx = tenon});
+    return tenon_add_template(tenon, &(struct tenon_template){.uri_template = "live://watched/{n}",
+                                                              .name = "watched",
+                                                              .subscribable = true,
+                                                              .read = on_watched});
 }

@@ -31,6 +31,7 @@ struct wire {
     unsigned room; /* events until it says that it is full */
     bool ended;    /* in good order */
     bool cut;      /* by the client */
+    bool is_slow;  /* has not taken what was sent */
 };
 
 struct rig {
@@ -62,7 +63,12 @@ static inline void wire_end(struct sink *sink)
     w->ended = true;
 }
 
-static const struct sink_ops wire_ops = {wire_send, wire_end};
+static inline bool wire_is_taken(struct sink *sink)
+{
+    return !((struct wire *)sink)->is_slow;
+}
+
+static const struct sink_ops wire_ops = {wire_send, wire_end, wire_is_taken};
 
 static inline struct sink *rig_open_sink(struct call *call)
 {

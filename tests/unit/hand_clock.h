@@ -19,6 +19,11 @@ int64_t clock_mono_ms(void)
     return hand_ms += hand_step_ms;
 }
 
+int64_t clock_mono_us(void)
+{
+    return clock_mono_ms() * 1000;
+}
+
 int64_t clock_wall_ms(void)
 {
     return INT64_C(1700000000000) + hand_ms;

@@ -238,4 +238,10 @@ static inline uint64_t scan_count(struct store *store, uint32_t table)
     return n;
 }
 
+static inline void print_finding(void *ctx, struct str finding)
+{
+    (void)ctx;
+    print_error(STR_FMT "\n", STR_ARG(finding));
+}
+
 #endif

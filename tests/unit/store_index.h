@@ -57,12 +57,6 @@ static inline uint64_t building(struct store *store)
     return building;
 }
 
-static inline void print_finding(void *ctx, struct str finding)
-{
-    (void)ctx;
-    print_error(STR_FMT "\n", STR_ARG(finding));
-}
-
 static inline void check_is_clean(struct store *store)
 {
     assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);

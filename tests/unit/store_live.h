@@ -86,9 +86,10 @@ struct lines {
     int n;
 };
 
-static inline int note_message(void *ctx, uint64_t n, struct str message)
+static inline int note_message(void *ctx, uint64_t n, uint64_t seq, struct str message)
 {
     struct lines *l = ctx;
+    (void)seq;
     size_t at = strlen(l->text);
     l->n++;
     snprintf(l->text + at, sizeof l->text - at, "%llu:%.*s ", (unsigned long long)n,
@@ -115,15 +116,9 @@ static inline uint64_t count_sys(struct store *store, enum kv_map map)
     return n;
 }
 
-static inline void note_finding(void *ctx, struct str finding)
-{
-    (void)ctx;
-    print_error(STR_FMT "\n", STR_ARG(finding));
-}
-
 static inline void expect_no_finding(struct store *store)
 {
-    assert_int_equal(store_check(store, note_finding, NULL, NULL), 0);
+    assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);
 }
 
 #endif

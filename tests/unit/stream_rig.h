@@ -16,6 +16,7 @@
  *   "lost"       how many were lost
  *   "orphans"    how many held calls are orphaned
  *   "unsent"     how many events of floods have not found room
+ *   "taken"      of how many the client has all that was sent (the one of stdio counts)
  */
 #ifndef TENON_TEST_STREAM_RIG_H
 #define TENON_TEST_STREAM_RIG_H
@@ -188,16 +189,23 @@ static void rig_tell(struct str message)
             rig_event(s, message);
 }
 
-static long rig_count(struct str what)
+static bool rig_is_taken(struct sink *sink)
 {
-    long open = 0, orphans = 0, unsent = 0;
+    return sink && sink->ops->is_taken(sink);
+}
+
+static long rig_count(struct core *core, struct str what)
+{
+    long open = 0, orphans = 0, unsent = 0, taken = rig_is_taken(core->push);
     for (struct rig_stream *s = rig_streams; s; s = s->next) {
         open += s->sink != NULL;
+        taken += rig_is_taken(s->sink);
         orphans += s->call && s->call->orphaned;
         unsent += s->n_left;
     }
     return str_eq(what, STR("\"open\""))      ? open
            : str_eq(what, STR("\"lost\""))    ? rig_n_lost
+           : str_eq(what, STR("\"taken\""))   ? taken
            : str_eq(what, STR("\"orphans\"")) ? orphans
                                               : unsent;
 }
@@ -238,8 +246,9 @@ static bool rig_stream_words(struct core *core, struct call *call)
             sink_send(core->push, STR_NONE, (struct str){body.p + 6, body.n - 7});
         rig_answer(call, 200, STR("\"pushed\""));
     } else if (str_eq(body, STR("\"open\"")) || str_eq(body, STR("\"lost\"")) ||
-               str_eq(body, STR("\"orphans\"")) || str_eq(body, STR("\"unsent\""))) {
-        rig_number(call, rig_count(body));
+               str_eq(body, STR("\"orphans\"")) || str_eq(body, STR("\"taken\"")) ||
+               str_eq(body, STR("\"unsent\""))) {
+        rig_number(call, rig_count(core, body));
     } else {
         return false;
     }

@@ -279,6 +279,32 @@ static void one_wake_until_it_looks(void **state)
     close(wakes[1]);
 }
 
+/* Of a worker that died nothing is left, nor of an earlier life of one that begins. */
+static void questions_are_counted_across_workers(void **state)
+{
+    (void)state;
+    static struct bus_slot slots[2];
+    static struct bus a, b;
+    int wakes[] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
+    assert_int_equal(bus_join(&a, slots, wakes, 2, 0), 0);
+    assert_int_equal(bus_join(&b, slots, wakes, 2, 1), 0);
+    bus_add_ask(&a, 7, 1);
+    bus_add_ask(&a, 7 + BUS_ASK_BUCKETS, 1);
+    bus_add_ask(&a, 8, 1);
+    assert_int_equal(bus_asks_elsewhere(&b, 7), 2);
+    assert_int_equal(bus_asks_elsewhere(&a, 7), 0);
+    bus_add_ask(&a, 7, -1);
+    assert_int_equal(bus_asks_elsewhere(&b, 7), 1);
+    bus_end(slots, wakes, 2, 0);
+    assert_int_equal(bus_asks_elsewhere(&b, 7) + bus_asks_elsewhere(&b, 8), 0);
+    slots[0].asks[7] = 5;
+    assert_int_equal(bus_join(&a, slots, wakes, 2, 0), 0);
+    assert_int_equal(bus_asks_elsewhere(&b, 7), 0);
+    assert_int_equal(bus_asks_elsewhere(NULL, 7), 0);
+    close(wakes[0]);
+    close(wakes[1]);
+}
+
 static void without_others_there_is_one_worker(void **state)
 {
     (void)state;
@@ -305,6 +331,7 @@ int main(void)
                                         open_workers, close_workers),
         cmocka_unit_test_setup_teardown(epochs_are_never_the_same, open_workers, close_workers),
         cmocka_unit_test(one_wake_until_it_looks),
+        cmocka_unit_test(questions_are_counted_across_workers),
         cmocka_unit_test(without_others_there_is_one_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

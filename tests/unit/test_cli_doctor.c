@@ -92,6 +92,25 @@ static void a_whole_store_has_no_findings(void **state)
                  "agrees\n");
 }
 
+/* The note stands only where a server was. */
+static void what_sessions_have_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    char out[4000];
+    struct store_session s = {.id = STR("0000000a-one"), .expires_ms = INT64_MAX};
+    struct store_subscription to = {.session = s.id, .uri = STR("data://db/t")};
+    struct store_op ops[] = {{.kind = STORE_PUT_SESSION, .session = &s, .if_version = STORE_ANY},
+                             {.kind = STORE_PUT_SUBSCRIPTION, .subscription = &to}};
+    store_close(f->store);
+    assert_int_equal(visit(f->dir, out, sizeof out), CLI_DONE);
+    assert_null(strstr(out, "sessions"));
+    assert_int_equal(open_lmdb(f), 0);
+    assert_int_equal(write_list(f->store, STORE_SYS, ops, 2, NULL), 0);
+    expect_visit(f, CLI_DONE,
+                 "note  1 sessions with 0 streams (0 frames), 1 subscriptions and 0 waiting "
+                 "messages; 0 jobs\n");
+}
+
 static void each_finding_is_printed_and_counted(void **state)
 {
     struct fixture *f = *state;
@@ -155,6 +174,7 @@ static void no_slot_for_a_reader_is_said(void **state)
 
 #define CASES(X)                                \
     X(a_whole_store_has_no_findings)            \
+    X(what_sessions_have_is_counted)            \
     X(each_finding_is_printed_and_counted)      \
     X(a_hole_in_the_log_is_printed)             \
     X(a_row_that_cannot_be_read_is_printed)     \

@@ -1,6 +1,7 @@
 /* The component API over a core on the memory store: registration, lists, calls, results. */
 #include "ask.h"
 
+#include "core/catalog.h"
 #include "core/component.h"
 #include "core/core_state.h"
 
@@ -446,19 +447,60 @@ static int take_change(void *ctx, const struct store_change *change)
     return 0;
 }
 
-static void a_changed_resource_is_in_the_log(void **state)
+static struct store_change last_change(void)
 {
     struct store_change last = {0};
     struct store_view *view;
+    assert_int_equal(store_view_open(bench.store, STORE_DATA, &view), 0);
+    store_scan_changes(view, 0, take_change, &last);
+    store_view_close(view);
+    return last;
+}
+
+static void a_changed_resource_is_in_the_log(void **state)
+{
     (void)state;
     assert_int_equal(tenon_resource_changed(tenon, "no uri"), TENON_ERR_ARGUMENT);
     assert_int_equal(tenon_resource_changed(tenon, "test://static"), 0);
     assert_true(loop_turn(&bench.loop, 10)); /* to the store */
     assert_true(loop_turn(&bench.loop, 10)); /* and back */
-    assert_int_equal(store_view_open(bench.store, STORE_DATA, &view), 0);
-    store_scan_changes(view, 0, take_change, &last);
-    store_view_close(view);
-    assert_int_equal(last.kind, STORE_RESOURCE_CHANGED);
+    assert_int_equal(last_change().kind, STORE_RESOURCE_CHANGED);
+}
+
+static uint32_t count_waiting(void)
+{
+    pthread_mutex_lock(&tenon->mutex);
+    uint32_t n = tenon->n_changes;
+    pthread_mutex_unlock(&tenon->mutex);
+    return n;
+}
+
+/* However fast they come. What the store refuses in between, because others filled its queue, is
+ * written later. */
+static void beyond_RESOURCE_CHANGES_WAITING_MAX_it_is_busy(void **state)
+{
+    uint64_t before = last_change().seq;
+    (void)state;
+    for (int i = 0; i < RESOURCE_CHANGES_WAITING_MAX; i++)
+        assert_int_equal(tenon_resource_changed(tenon, "test://static"), 0);
+    assert_int_equal(tenon_resource_changed(tenon, "test://static"), TENON_ERR_BUSY);
+    while (count_waiting()) {
+        loop_turn(&bench.loop, 10);
+        core_tick(bench.core);
+    }
+    assert_int_equal(last_change().seq, before + RESOURCE_CHANGES_WAITING_MAX);
+    assert_int_equal(tenon_resource_changed(tenon, "test://static"), 0);
+    while (count_waiting())
+        loop_turn(&bench.loop, 10);
+}
+
+/* Instead of a crash of the server. */
+static void what_is_NULL_is_refused(void **state)
+{
+    char *result = NULL;
+    (void)state;
+    assert_int_equal(tenon_session_sample(tenon, "x", NULL, 0, &result), TENON_ERR_ARGUMENT);
+    assert_int_equal(tenon_session_sample(tenon, NULL, "{}", 0, &result), TENON_ERR_ARGUMENT);
 }
 
 static void *ask_session(void *ctx)
@@ -552,7 +594,7 @@ static void expect_fault(const char *wanted)
     snprintf(text, sizeof text, STR_FMT, STR_ARG(t->fault));
     if (!strstr(text, wanted))
         fail_msg("%s\n  wanted %s", text, wanted);
-    assert_int_equal(t->n_tools + t->n_resources + t->n_templates, 3);
+    assert_int_equal(t->offers->n_tools + t->offers->n_resources + t->offers->n_templates, 3);
     components_free(t);
 }
 
@@ -620,6 +662,13 @@ static void a_resource_that_cannot_be_used_is_refused_with_its_reason(void **sta
     refuse_resource(RESOURCE(.name = "x", .uri = "x:taken"), "another one");
     refuse_resource(RESOURCE(.uri = "x:y"), "it has no name");
     refuse_resource(RESOURCE(.name = "x", .uri = "x:y", .mime_type = "text"), "mime type");
+    refuse_resource(RESOURCE(.name = "x", .uri = "x:y", .size = -1), "its size");
+    refuse_resource(
+        RESOURCE(.name = "x", .uri = "x:y", .annotations = {.has_priority = true, .priority = 1.5}),
+        "its priority");
+    refuse_resource(
+        RESOURCE(.name = "x", .uri = "x:y", .annotations = {.last_modified = "yesterday"}),
+        "its last_modified");
     refuse_resource((struct tenon_resource){.name = "x", .uri = "x:y"}, "no read callback");
     refuse_template(TEMPLATE(.name = "x", .uri_template = "x:{a"), "template x:{a: byte ");
     refuse_template(TEMPLATE(.name = "x", .uri_template = "x:{a}"), "another one");
@@ -682,6 +731,152 @@ static void a_table_never_takes_the_name_of_a_component_s_tool(void **state)
     components_free(t);
 }
 
+/* ---- Annotations, sizes --------------------------------------------------------------------- */
+
+static int add_annotated(struct tenon *t)
+{
+    const struct tenon_annotations annotations = {.for_user = true,
+                                                  .for_assistant = true,
+                                                  .has_priority = true,
+                                                  .priority = 0.25,
+                                                  .last_modified = "2025-01-12T15:00:58Z"};
+    tenon_add_resource(t, &(struct tenon_resource){.uri = "x:sized",
+                                                   .name = "sized",
+                                                   .annotations = annotations,
+                                                   .size = 4,
+                                                   .read = read_binary});
+    tenon_add_resource(t, &(struct tenon_resource){.uri = "x:today",
+                                                   .name = "today",
+                                                   .annotations = {.last_modified = "2025-01-12"},
+                                                   .read = read_binary});
+    return tenon_add_template(t, &(struct tenon_template){.uri_template = "x:more/{a}",
+                                                          .name = "more",
+                                                          .annotations = {.for_assistant = true},
+                                                          .read = read_note});
+}
+
+static void open_with(struct bench *b, struct tenon **t, int (*entry)(struct tenon *t))
+{
+    struct core_config config = bench_config;
+    assert_int_equal(components_new(t), 0);
+    assert_int_equal(components_add(*t, STR("more.so"), entry), 0);
+    config.components = *t;
+    bench_shop(b, &config);
+}
+
+static void close_with(struct bench *b, struct tenon *t)
+{
+    bench_close(b);
+    components_free(t);
+}
+
+static void RS_17_annotations_and_size_stand_in_the_lists(void **state)
+{
+    struct tenon *t;
+    struct bench b;
+    (void)state;
+    open_with(&b, &t, add_annotated);
+    ask_method(&b, "resources/list", "", "{\"resources\":[\"...\"]}");
+    assert_non_null(strstr(b.body.p,
+                           "\"annotations\":{\"audience\":[\"user\",\"assistant\"],"
+                           "\"lastModified\":\"2025-01-12T15:00:58Z\",\"priority\":0.25}"));
+    assert_non_null(strstr(b.body.p, "\"size\":4"));
+    ask_method(&b, "resources/templates/list", "", "{\"resourceTemplates\":[\"...\"]}");
+    assert_non_null(strstr(b.body.p, "\"annotations\":{\"audience\":[\"assistant\"]}"));
+    bench_connect(&b, "2025-03-26");
+    ask_method(&b, "resources/list", "", "{\"resources\":[\"...\"]}");
+    assert_null(strstr(b.body.p, "lastModified"));
+    assert_non_null(strstr(b.body.p, "\"priority\":0.25"));
+    close_with(&b, t);
+}
+
+/* ---- New offers ----------------------------------------------------------------------------- */
+
+static unsigned n_ends;
+
+static void count_end(void *ctx)
+{
+    (void)ctx;
+    n_ends++;
+}
+
+static int fill_fresh(struct tenon *t, void *ctx)
+{
+    assert_int_equal(components_at_end(t, count_end, NULL), 0);
+    return TOOL(ctx, .run = run_text);
+}
+
+static int remake(struct tenon *t, void *ctx)
+{
+    int err = components_keep(t, STR("test.so"));
+    return err < 0 ? err : components_fill(t, STR("fresh"), fill_fresh, ctx);
+}
+
+static int remake_nothing(struct tenon *t, void *ctx)
+{
+    (void)t, (void)ctx;
+    return 0;
+}
+
+static void new_offers_take_the_place_of_the_old_ones(void **state)
+{
+    char one[] = "one", two[] = "two";
+    (void)state;
+    n_ends = 0;
+    assert_int_equal(components_remake(tenon, remake, one), 0);
+    assert_int_equal(tenon->offers->version, 2);
+    call_tool("one", "{\"name\":\"x\"}", "{\"content\":[{\"text\":\"Hello, x!\"}]}");
+    call_tool("greet", "{\"name\":\"x\"}", "{\"content\":[{\"text\":\"Hello, x!\"}]}");
+    call_tool("greet", "{}", "!{\"code\":-32602}");
+    ask_method(&bench, "resources/read", "{\"uri\":\"test://note/7\"}",
+               "{\"contents\":[{\"text\":\"note 7\"}]}");
+    assert_int_equal(components_remake(tenon, remake, two), 0);
+    call_tool("one", "{\"name\":\"x\"}", "!{\"code\":-32602}");
+    ask_method(&bench, "tools/list", "", "{\"tools\":[\"...\"]}");
+    assert_null(strstr(bench.body.p, "\"name\":\"one\""));
+    assert_non_null(strstr(bench.body.p, "\"name\":\"two\""));
+    assert_int_equal(n_ends, 1);
+    assert_int_equal(components_remake(tenon, remake_nothing, NULL), 0);
+    call_tool("greet", "{\"name\":\"x\"}", "!{\"code\":-32602}");
+    assert_int_equal(n_ends, 2);
+}
+
+static void new_offers_with_a_fault_leave_all_as_it_was(void **state)
+{
+    char taken[] = "greet", bad[] = "no name";
+    (void)state;
+    n_ends = 0;
+    assert_int_equal(components_remake(tenon, remake, taken), ERR_PARAMS);
+    assert_true(str_eq(tenon->fault, STR("tool greet: another one has this name")));
+    assert_int_equal(components_remake(tenon, remake, bad), ERR_PARAMS);
+    assert_true(str_starts_with(tenon->fault, STR("tool no name: its name")));
+    assert_int_equal(n_ends, 2);
+    assert_int_equal(tenon->offers->version, 1);
+    call_tool("greet", "{\"name\":\"x\"}", "{\"content\":[{\"text\":\"Hello, x!\"}]}");
+}
+
+/* The call waits for its thread while its tool goes. */
+static void a_call_in_flight_keeps_what_it_runs(void **state)
+{
+    char one[] = "one";
+    (void)state;
+    n_ends = 0;
+    assert_int_equal(components_remake(tenon, remake, one), 0);
+    bench.n_answers = 0;
+    bench_begin(&bench, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                            "\"name\":\"one\",\"arguments\":{\"name\":\"y\"}}}"));
+    assert_int_equal(bench.n_answers, 0);
+    assert_int_equal(components_remake(tenon, remake_nothing, NULL), 0);
+    assert_non_null(catalog_now(bench.core)); /* the snapshot before this one goes */
+    assert_int_equal(n_ends, 0);
+    while (bench.n_answers == 0)
+        assert_true(loop_turn(&bench.loop, 20));
+    assert_non_null(strstr(bench.body.p, "Hello, y!"));
+    while (loop_turn(&bench.loop, 0))
+        ;
+    assert_int_equal(n_ends, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -709,6 +904,8 @@ int main(void)
         TEST(a_template_gives_its_variables),
         TEST(RS_05_a_resource_that_fails_has_its_code),
         TEST(a_changed_resource_is_in_the_log),
+        TEST(beyond_RESOURCE_CHANGES_WAITING_MAX_it_is_busy),
+        TEST(what_is_NULL_is_refused),
         TEST(a_session_is_asked_from_any_thread),
         TEST(a_question_ends_when_the_server_stops),
         TEST(a_tool_that_cannot_be_used_is_refused_with_its_reason),
@@ -716,6 +913,10 @@ int main(void)
         TEST(a_component_that_fails_is_told),
         TEST(a_name_of_a_tables_tool_is_a_fault_at_start),
         TEST(a_table_never_takes_the_name_of_a_component_s_tool),
+        TEST(RS_17_annotations_and_size_stand_in_the_lists),
+        TEST(new_offers_take_the_place_of_the_old_ones),
+        TEST(new_offers_with_a_fault_leave_all_as_it_was),
+        TEST(a_call_in_flight_keeps_what_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

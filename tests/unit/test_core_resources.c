@@ -64,9 +64,12 @@ static void RS_03_rows_tables_and_descriptions_are_read(void **state)
              "{\"contents\":[{\"uri\":\"tenon://about\",\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p, "\\\"protocolVersions\\\":[\\\"2025-06-18\\\",\\\"2025-03-26\\\"]"));
-    assert_non_null(strstr(bench.body.p,
-                           "\\\"capabilities\\\":{\\\"logging\\\":{},\\\"resources\\\":{"
-                           "\\\"listChanged\\\":true},\\\"tools\\\":{\\\"listChanged\\\":true}}"));
+    assert_non_null(
+        strstr(bench.body.p,
+               "\\\"capabilities\\\":{\\\"completions\\\":{},\\\"logging\\\":{},\\\"prompts\\\":{"
+               "\\\"listChanged\\\":true},\\\"resources\\\":{"
+               "\\\"listChanged\\\":true,\\\"subscribe\\\":true},\\\"tools\\\":{"
+               "\\\"listChanged\\\":true}}"));
     read_uri(*state, "tenon://schema/shop/book", "{\"contents\":[{\"text\":\"*\"}]}");
     assert_non_null(
         strstr(bench.body.p,
@@ -136,6 +139,76 @@ static void keys_are_percent_encoded_segments(void **state)
                  strchr(keys[i][0], '\\') ? "a\\\\\\\\b" : keys[i][0]);
         read_uri(*state, uri, params);
     }
+}
+
+#define PICTURE_DEFINITION                                                                         \
+    "{\"primaryKey\":\"key\",\"attributes\":{\"secret\":{\"hidden\":true},\"v\":{\"role\":"        \
+    "\"version\"}},\"schema\":{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"}," \
+    "\"png\":{\"type\":[\"string\",\"null\"],\"contentEncoding\":\"base64\",\"contentMediaType\":" \
+    "\"image/png\"},\"a_b\":{\"type\":\"string\",\"contentEncoding\":\"base64\"},\"odd\":{"        \
+    "\"type\":\"string\",\"contentEncoding\":\"base64\",\"contentMediaType\":\"odd\"},\"secret\":" \
+    "{"                                                                                            \
+    "\"type\":\"string\",\"contentEncoding\":\"base64\"},\"v\":{\"type\":\"integer\"}}}}"
+
+static void put_picture(struct bench *b, const char *key, const char *members)
+{
+    char body[1024];
+    snprintf(body, sizeof body, "{\"name\":\"create_picture\",\"arguments\":{\"key\":\"%s\"%s%s}}",
+             key, *members ? "," : "", members);
+    ask_method(b, "tools/call", body, "{\"-\":[\"isError\"]}");
+}
+
+static void RS_03_RS_08_what_of_a_row_is_binary_is_a_blob(void **state)
+{
+    bench_table(*state, "shop", "picture", PICTURE_DEFINITION);
+    put_picture(*state, "one", "\"png\":\"iVBORw==\",\"a_b\":\"YWI=\",\"odd\":\"\",\"more\":7");
+    read_uri(*state, "db://shop/picture/one",
+             "{\"contents\":[{\"uri\":\"db://shop/picture/one\",\"mimeType\":\"application/json\","
+             "\"text\":\"*\",\"-\":[\"blob\"]},"
+             "{\"uri\":\"db://shop/picture/one#png\",\"mimeType\":\"image/png\",\"blob\":"
+             "\"iVBORw==\",\"-\":[\"text\"]},"
+             "{\"uri\":\"db://shop/picture/one#a_b\",\"mimeType\":\"application/octet-stream\","
+             "\"blob\":\"YWI=\"},"
+             "{\"uri\":\"db://shop/picture/one#odd\",\"mimeType\":\"application/octet-stream\","
+             "\"blob\":\"\"}]}");
+    assert_non_null(strstr(bench.body.p, "{\\\"key\\\":\\\"one\\\",\\\"more\\\":7,\\\"v\\\":"));
+    read_uri(*state, "db://shop/picture/one#a%5Fb",
+             "{\"contents\":[{\"uri\":\"db://shop/picture/one#a_b\",\"blob\":\"YWI=\"}]}");
+    read_uri(*state, "db://shop/picture/one#png", "{\"contents\":[{\"blob\":\"iVBORw==\"}]}");
+    put_picture(*state, "two", "\"png\":null,\"a_b\":\"no base64\"");
+    read_uri(*state, "db://shop/picture/two", "{\"contents\":[{\"text\":\"*\"}]}");
+    assert_non_null(strstr(bench.body.p, "\\\"png\\\":null,\\\"a_b\\\":\\\"no base64\\\""));
+}
+
+static void RS_04_a_part_that_a_row_has_not_is_absent(void **state)
+{
+    static const char *const uris[] = {
+        "db://shop/picture/one#",     "db://shop/picture/one#key",
+        "db://shop/picture/one#a b",  "db://shop/picture/one#secret",
+        "db://shop/picture/none#png", "db://shop/picture#png",
+        "tenon://about#png",          "db://shop/picture/one#%2e%2e",
+    };
+    bench_table(*state, "shop", "picture", PICTURE_DEFINITION);
+    put_picture(*state, "one", "\"png\":\"iVBORw==\"");
+    for (size_t i = 0; i < N(uris); i++) {
+        char params[128];
+        snprintf(params, sizeof params, "{\"uri\":\"%s\"}", uris[i]);
+        ask_method(*state, "resources/read", params,
+                   strchr(uris[i], ' ') ? "!{\"code\":-32602}" : "!{\"code\":-32002}");
+    }
+}
+
+/* In _meta: the schema has no annotations for contents. */
+static void RS_17_a_row_says_when_it_was_changed(void **state)
+{
+    read_uri(*state, "db://shop/book/2",
+             "{\"contents\":[{\"_meta\":{\"tenon/version\":\"*\",\"tenon/lastModified\":\"*\"}}]}");
+    const char *at = strstr(bench.body.p, "\"tenon/lastModified\":\"2");
+    assert_non_null(at);
+    at += strlen("\"tenon/lastModified\":\"");
+    assert_true(at[4] == '-' && at[10] == 'T' && at[23] == 'Z' && at[24] == '"');
+    bench_connect(*state, "2025-03-26");
+    read_uri(*state, "db://shop/book/2", "{\"contents\":[{\"text\":\"*\",\"-\":[\"_meta\"]}]}");
 }
 
 static void RS_04_RS_06_C_061_what_is_not_there(void **state)
@@ -358,6 +431,9 @@ int main(void)
         cmocka_unit_test(a_table_is_read_by_its_first_page),
         cmocka_unit_test(large_pages_of_a_table_leave_the_loop),
         SHOP_TEST(keys_are_percent_encoded_segments),
+        SHOP_TEST(RS_03_RS_08_what_of_a_row_is_binary_is_a_blob),
+        SHOP_TEST(RS_04_a_part_that_a_row_has_not_is_absent),
+        SHOP_TEST(RS_17_a_row_says_when_it_was_changed),
         SHOP_TEST(RS_04_RS_06_C_061_what_is_not_there),
         SHOP_TEST(RS_06_C_061_what_is_no_uri),
         SHOP_TEST(RS_06_a_long_uri_is_refused_without_echo),

@@ -205,6 +205,26 @@ static void a_slow_reader_gets_all(void **state)
     close(fd);
 }
 
+/* Its kernel has all, whether it was read or not. */
+static void what_a_reader_has_taken_is_known(void **state)
+{
+    (void)state;
+    int fd = connect_narrow();
+    rig_send_post(fd, "", "\"flood 20000\"");
+    wait_until_stuck();
+    struct reader r = listen_to();
+    wait_for("\"taken\"", 1); /* the slow one has not */
+    assert_int_equal(rig_ask(&rig, "\"open\""), 2);
+    close(fd);
+    wait_for("\"open\"", 1);
+    assert_int_equal(rig_ask(&rig, "\"taken\""), 1);
+    leave(&r);
+    reader_done(&r);
+    wait_for("\"open\"", 0);
+    assert_int_equal(rig_ask(&rig, "\"taken\""), 0);
+    assert_rests();
+}
+
 static void a_slow_reader_that_leaves(void **state)
 {
     (void)state;
@@ -446,13 +466,21 @@ static int stop(void **state)
     return 0;
 }
 
+/* The calls of floods whose readers were lost go on, and a stop would wait for them to the end of
+ * its grace. */
+static int restart_with(void **state, struct net_config config)
+{
+    rig_ask(&rig, "\"end\"");
+    stop(state);
+    return start_with(config);
+}
+
 static int restart_hasty(void **state)
 {
     struct net_config config = rig_config();
     config.send_stall_ms = 300;
-    stop(state);
     unsetenv("TENON_CLOCK_FILE");
-    return start_with(config);
+    return restart_with(state, config);
 }
 
 static int restart_nervous(void **state)
@@ -460,22 +488,19 @@ static int restart_nervous(void **state)
     struct net_config config = rig_config();
     config.heartbeat_ms = 200;
     config.send_stall_ms = 1500;
-    stop(state);
-    return start_with(config);
+    return restart_with(state, config);
 }
 
 static int restart_poor(void **state)
 {
     struct net_config config = rig_config();
     config.bytes_in_flight_max = STREAM_UNSENT_BYTES / 4; /* more than that always waits */
-    stop(state);
-    return start_with(config);
+    return restart_with(state, config);
 }
 
 static int restart(void **state)
 {
-    stop(state);
-    return start_with(rig_config());
+    return restart_with(state, rig_config());
 }
 
 int main(int argc, char **argv)
@@ -486,6 +511,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(K2_bytes_on_a_stream),
         cmocka_unit_test(K2_bytes_behind_a_get),
         cmocka_unit_test(a_slow_reader_gets_all),
+        cmocka_unit_test(what_a_reader_has_taken_is_known),
         cmocka_unit_test(a_slow_reader_that_leaves),
         cmocka_unit_test(idle_streams_cost_nothing),
         cmocka_unit_test(heartbeats),

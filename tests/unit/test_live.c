@@ -137,6 +137,20 @@ static int run_large_logs(struct tenon_call *call, void *ctx)
     return 0;
 }
 
+/* More than the call's memory, all together. */
+static int run_long_logs(struct tenon_call *call, void *ctx)
+{
+    static char line[(64u << 10) + 3];
+    (void)ctx;
+    memset(line, 'x', sizeof line - 1);
+    line[0] = line[sizeof line - 2] = '"';
+    for (size_t said = 0; said <= ARENA_LIMIT_BYTES; said += sizeof line) {
+        assert_int_equal(tenon_log(call, TENON_INFO, NULL, line), 0);
+        assert_int_equal(tenon_logf(call, TENON_INFO, "%s", line), 0);
+    }
+    return tenon_text(call, "done");
+}
+
 static int run_ask(struct tenon_call *call, void *ctx)
 {
     const char *result = NULL;
@@ -192,6 +206,12 @@ static int run_wait(struct tenon_call *call, void *ctx)
     return TENON_ERR_CANCELLED;
 }
 
+static int render_steps(struct tenon_call *call, void *ctx)
+{
+    run_steps(call, ctx);
+    return tenon_text(call, "steps");
+}
+
 #define TOOL(tool_name, function)                                   \
     {                                                               \
         .name = tool_name, .description = "A tool", .run = function \
@@ -205,6 +225,10 @@ static int add_all(struct tenon *t)
     };
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
         tenon_add_tool(t, &tools[i]);
+    tenon_add_prompt(
+        t, &(struct tenon_prompt){.name = "steps", .description = "d", .render = render_steps});
+    tenon_add_prompt(
+        t, &(struct tenon_prompt){.name = "wait", .description = "d", .render = run_wait});
     /* on the loop: all that they say is taken in one turn */
     tenon_add_tool(t,
                    &(struct tenon_tool){
@@ -212,6 +236,9 @@ static int add_all(struct tenon *t)
     tenon_add_tool(
         t, &(struct tenon_tool){
                .name = "large_logs", .description = "d", .run = run_large_logs, .is_inline = true});
+    tenon_add_tool(
+        t, &(struct tenon_tool){
+               .name = "long_logs", .description = "d", .run = run_long_logs, .is_inline = true});
     return tenon_add_tool(
         t, &(struct tenon_tool){
                .name = "logs", .description = "d", .run = run_logs, .is_inline = true});
@@ -267,6 +294,14 @@ static void G_01_progress_carries_the_token_as_it_was_sent(void **state)
     buf_done(&sent);
     call_tool("order", "12", "{\"content\":[]}");
     assert_non_null(strstr(all_sent(), "\"progressToken\":12"));
+}
+
+static void G_01_a_prompt_tells_its_progress(void **state)
+{
+    (void)state;
+    ask_method(&bench, "prompts/get", "{\"name\":\"steps\",\"_meta\":{\"progressToken\":\"t\"}}",
+               "{\"messages\":[\"*\"]}");
+    assert_non_null(strstr(all_sent(), "\"progressToken\":\"t\""));
 }
 
 static void G_06_without_a_token_there_is_no_progress(void **state)
@@ -325,6 +360,12 @@ static void log_lines_that_are_too_large_together_are_counted(void **state)
     call_tool("large_logs", "", "{\"content\":[]}");
     assert_int_equal(n_sent, 2);
     assert_non_null(strstr(all_sent(), "log 3 tenon \"2 log messages were too many"));
+}
+
+static void log_lines_take_nothing_of_the_memory_of_a_call(void **state)
+{
+    (void)state;
+    call_tool("long_logs", "", "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}");
 }
 
 static void late_progress_goes_out_by_the_tick(void **state)
@@ -418,18 +459,32 @@ static void C_a_call_that_was_cancelled_before_it_ran_does_not_run(void **state)
     expect_no_response();
 }
 
+static void C_a_prompt_is_cancelled_while_it_waits(void **state)
+{
+    (void)state;
+    bench.n_answers = 0;
+    asking = bench_begin(&bench, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\","
+                                     "\"params\":{\"name\":\"wait\"}}"));
+    while (!bench.n_answers)
+        assert_true(loop_turn(&bench.loop, 20));
+    assert_true(was_cancelled);
+    expect_no_response();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(G_01_progress_carries_the_token_as_it_was_sent),
+        TEST(G_01_a_prompt_tells_its_progress),
         TEST(G_06_without_a_token_there_is_no_progress),
         TEST(G_03_progress_that_does_not_rise_is_refused),
         TEST(G_08_a_flood_is_thinned_and_ends_with_its_newest),
         TEST(said_is_sent_in_order_with_the_newest_progress),
         TEST(log_lines_that_are_too_many_are_counted),
         TEST(log_lines_that_are_too_large_together_are_counted),
+        TEST(log_lines_take_nothing_of_the_memory_of_a_call),
         TEST(late_progress_goes_out_by_the_tick),
         TEST(a_question_is_answered),
         TEST(an_error_of_the_client_is_told),
@@ -438,6 +493,7 @@ int main(void)
         TEST(C_a_cancelled_question_ends_and_nothing_is_answered),
         TEST(C_a_wait_ends_with_the_call),
         TEST(C_a_call_that_was_cancelled_before_it_ran_does_not_run),
+        TEST(C_a_prompt_is_cancelled_while_it_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,27 @@ static void ticks_come_and_time_passes(void **state)
     loop = mine;
 }
 
+static int64_t posted_now_ms;
+
+static void see_now(struct loop_post *post)
+{
+    (void)post;
+    posted_now_ms = loop_now_ms(loop);
+    loop_stop(loop);
+}
+
+/* K11: what is accepted after a leap has its whole deadline, not what the tick before left. */
+static void a_turn_knows_the_time_though_no_tick_came(void **state)
+{
+    (void)state;
+    struct loop_post post = {.fn = see_now};
+    clock_advance_ms(400000);
+    int64_t now_ms = clock_mono_ms();
+    loop_post(loop, &post);
+    loop_run(loop);
+    assert_true(posted_now_ms >= now_ms);
+}
+
 /* ---- Deadlines --------------------------------------------------------------------------------*/
 
 #define N_CONNS 1000
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(handler_threads_give_way_to_the_loop),
         cmocka_unit_test(freeing_waits_for_handlers),
         cmocka_unit_test(ticks_come_and_time_passes),
+        cmocka_unit_test(a_turn_knows_the_time_though_no_tick_came),
         cmocka_unit_test(K11_deadlines_expire_in_order_of_setting),
         cmocka_unit_test(a_deadline_may_be_set_again_while_it_expires),
     };

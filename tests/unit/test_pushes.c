@@ -3,7 +3,12 @@
  */
 #include "core_stream_rig.h"
 
+#include "base/err.h"
+#include "core/component.h"
+#include "core/pending.h"
+
 static struct rig rig;
+static struct tenon *tenon;
 
 static int set_up(void **state)
 {
@@ -16,6 +21,8 @@ static int tear_down(void **state)
 {
     (void)state;
     rig_close(&rig);
+    components_free(tenon);
+    tenon = NULL;
     return 0;
 }
 
@@ -275,6 +282,7 @@ static void X_02_a_stream_of_a_dead_worker_goes_on_with_new_numbers(void **state
 
 #define TOOLS     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"
 #define RESOURCES "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}"
+#define PROMPTS   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}"
 #define TABLE                                                                           \
     "{\"primaryKey\":\"key\",\"schema\":{\"type\":\"object\",\"properties\":{\"key\":{" \
     "\"type\":\"string\"}}}}"
@@ -294,7 +302,12 @@ static void T_12_list_changed_is_told_once_by_the_newest(void **state)
     assert_int_equal(old->n, 0);
     EXPECT(new, TOOLS, RESOURCES);
     wire_cut(new);
-    bench_table(&rig.bench, "a", "three", TABLE); /* told when somebody listens again */
+    bench_table(&rig.bench, "a", "three", TABLE);
+    rig_tick(&rig, 1000);
+    rig_tick(&rig, 1000);
+    EXPECT(old, TOOLS, RESOURCES); /* the newest that is left */
+    wire_cut(old);
+    bench_table(&rig.bench, "a", "four", TABLE); /* told when somebody listens again */
     rig_tick(&rig, 1000);
     struct wire *third = rig_get(&rig, 0, NULL);
     rig_tick(&rig, 1000);
@@ -318,6 +331,82 @@ static void T_12_a_change_by_an_operation_is_told_at_once(void **state)
                "{\"structuredContent\":{\"table\":\"one\"}}");
     rig_settle(&rig);
     EXPECT(w, TOOLS, RESOURCES);
+}
+
+static int render(struct tenon_call *call, void *ctx)
+{
+    (void)ctx;
+    return tenon_text(call, "x");
+}
+
+static int add_prompt(struct tenon *t, void *ctx)
+{
+    return tenon_add_prompt(
+        t, &(struct tenon_prompt){.name = ctx, .description = "d", .render = render});
+}
+
+static int add_tool(struct tenon *t, void *ctx)
+{
+    return tenon_add_tool(t, &(struct tenon_tool){.name = ctx, .description = "d", .run = render});
+}
+
+static int offer_prompt(struct tenon *t, void *ctx)
+{
+    return components_fill(t, STR("a"), add_prompt, ctx);
+}
+
+static int offer_tool_too(struct tenon *t, void *ctx)
+{
+    int err = components_keep(t, STR("a"));
+    return err < 0 ? err : components_fill(t, STR("b"), add_tool, ctx);
+}
+
+/* Worker 0 gets components of its own. */
+static void give_components(void)
+{
+    assert_int_equal(components_new(&tenon), 0);
+    rig.cores[0]->config.components = tenon;
+    components_attach(tenon, rig.cores[0]);
+}
+
+static void PR_02_a_prompt_that_comes_is_told_and_nothing_else(void **state)
+{
+    char one[] = "one", two[] = "two";
+    (void)state;
+    give_components();
+    struct wire *w = rig_get(&rig, 0, NULL);
+    rig_tick(&rig, 1000);
+    assert_int_equal(w->n, 0);
+    assert_int_equal(components_remake(tenon, offer_prompt, one), 0);
+    rig_tick(&rig, 1000);
+    EXPECT(w, PROMPTS);
+    assert_int_equal(components_remake(tenon, offer_prompt, one), 0); /* the same again */
+    rig_tick(&rig, 1000);
+    assert_int_equal(w->n, 1);
+    assert_int_equal(components_remake(tenon, offer_tool_too, two), 0);
+    rig_tick(&rig, 1000);
+    EXPECT(w, PROMPTS, TOOLS);
+    wire_cut(w);
+    assert_int_equal(components_remake(tenon, offer_prompt, two), 0);
+    struct wire *next = rig_get(&rig, 0, NULL); /* told when somebody listens again */
+    rig_tick(&rig, 1000);
+    EXPECT(next, TOOLS, PROMPTS);
+}
+
+static void PR_02_on_stdio_too(void **state)
+{
+    struct wire out = {.sink = {.ops = &wire_ops}, .rig = &rig, .room = UINT_MAX};
+    char one[] = "one";
+    (void)state;
+    give_components();
+    core_push_to(rig.cores[0], &out.sink);
+    rig.bench.stdio = true;
+    bench_connect(&rig.bench, "2025-06-18");
+    assert_int_equal(components_remake(tenon, offer_prompt, one), 0);
+    rig_tick(&rig, 1000);
+    EXPECT(&out, PROMPTS);
+    core_push_to(rig.cores[0], NULL);
+    free(out.text[0]);
 }
 
 static void L_08_nothing_before_initialized(void **state)
@@ -378,11 +467,59 @@ static void T_12_on_stdio_nothing_for_operations(void **state)
     core_push_to(rig.cores[0], NULL);
 }
 
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+static unsigned n_answered;
+
+static void count_answer(void *ctx, const struct pending_answer *answer)
+{
+    (void)ctx, (void)answer;
+    n_answered++;
+}
+
+static void connect_with_roots(struct bench *b)
+{
+    b->session[0] = b->version[0] = '\0';
+    ask(b, 200,
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+        "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"roots\":{}},"
+        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}",
+        "{\"id\":0,\"result\":{\"protocolVersion\":\"*\"}}");
+    strcpy(b->session, b->new_session);
+    strcpy(b->version, "2025-06-18");
+    ask(b, 202, INITIALIZED, "");
+}
+
+static int ask_roots(unsigned worker)
+{
+    const struct pending_ask roots = {MCP_ROOTS_LIST, STR_NONE, 0, count_answer, NULL};
+    return pending_ask_session(rig.cores[worker], str_of(rig.bench.session), &roots);
+}
+
+/* Whichever workers ask; those that are answered or over make room on all. */
+static void PENDING_MAX_holds_for_all_workers_together(void **state)
+{
+    (void)state;
+    connect_with_roots(&rig.bench);
+    for (int i = 0; i < PENDING_MAX; i++)
+        assert_int_equal(ask_roots(i % 3 == 0), 0);
+    assert_int_equal(ask_roots(0), ERR_BUSY);
+    assert_int_equal(ask_roots(1), ERR_BUSY);
+    rig_settle(&rig);
+    assert_int_equal(n_answered, 0);
+    rig_tick(&rig, ASK_TIMEOUT_MS + 1);
+    pending_tick(rig.cores[1]);
+    assert_int_equal(n_answered, PENDING_MAX);
+    assert_int_equal(ask_roots(0), 0);
+    assert_int_equal(ask_roots(1), 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(PENDING_MAX_holds_for_all_workers_together),
         T(T_21_get_without_sse_is_refused),
         T(T_20_get_needs_a_session),
         T(T_20_get_opens_a_stream_that_stays_open),
@@ -400,6 +537,8 @@ int main(void)
         T(X_02_a_stream_of_a_dead_worker_goes_on_with_new_numbers),
         T(T_12_list_changed_is_told_once_by_the_newest),
         T(T_12_a_change_by_an_operation_is_told_at_once),
+        T(PR_02_a_prompt_that_comes_is_told_and_nothing_else),
+        T(PR_02_on_stdio_too),
         T(L_08_nothing_before_initialized),
         T(T_12_on_stdio_too_and_only_once_initialized),
         T(T_12_on_stdio_nothing_for_operations),

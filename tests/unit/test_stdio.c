@@ -205,6 +205,8 @@ static void what_belongs_to_no_call_goes_to_stdout(void **state)
     struct pipes p = open_stdio();
     put(&p, "\"push {\"a\":1}\"\n2\n");
     expect(&p, "{\"a\":1}\n\"pushed\"\n2\n");
+    put(&p, "\"taken\"\n"); /* the pipe has it */
+    expect(&p, "1\n");
     end(&p);
 }
 

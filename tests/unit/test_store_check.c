@@ -470,30 +470,126 @@ static void live_records_that_cannot_be_read_are_found(void **state)
     expect(f, 5, "a letter cannot be read: The store is damaged\n");
 }
 
-#define CASES(X)                                       \
-    X(a_row_without_its_entry_is_found)                \
-    X(an_entry_without_its_row_is_found)               \
-    X(an_entry_that_is_none_is_found)                  \
-    X(a_row_behind_the_back_of_its_indexes_is_found)   \
-    X(a_double_in_a_unique_index_is_found)             \
-    X(a_row_that_cannot_be_read_is_found_and_passed)   \
-    X(a_wrong_count_is_found)                          \
-    X(holes_in_the_log_are_found)                      \
-    X(what_the_log_forgot_is_not_asked_for)            \
-    X(a_version_from_the_future_is_found)              \
-    X(what_belongs_to_nobody_is_found)                 \
-    X(a_damaged_catalog_is_found)                      \
-    X(a_table_without_a_count_is_found)                \
-    X(an_index_that_nobody_builds_is_found)            \
-    X(what_was_compared_is_counted)                    \
-    X(keys_are_shown_as_people_know_them)              \
-    X(a_session_that_will_not_expire_is_found)         \
-    X(an_entry_of_a_session_that_is_gone_is_found)     \
-    X(records_of_sys_that_cannot_be_read_are_found)    \
-    X(a_stream_that_counts_its_frames_wrong_is_found)  \
-    X(frames_without_a_stream_are_found)               \
-    X(what_belongs_to_a_session_that_is_gone_is_found) \
-    X(live_records_that_cannot_be_read_are_found)
+/* ---- Subscriptions -------------------------------------------------------------------------- */
+
+/* A session with two subscriptions. */
+static void make_subscriptions(struct fixture *f)
+{
+    static const char *const uris[] = {"data://db/t", "data://db/t/1"};
+    struct store_session s = {
+        .id = STR(SESSION_ID), .log_level = -1, .expires_ms = clock_wall_ms() + 3600000};
+    struct store_op session = {
+        .kind = STORE_PUT_SESSION, .if_version = STORE_MISSING, .session = &s};
+    assert_int_equal(write_list(f->store, STORE_SYS, &session, 1, NULL), 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct store_subscription to = {.session = s.id, .uri = str_of(uris[i]), .start_seq = 5};
+        struct store_op op = {.kind = STORE_PUT_SUBSCRIPTION, .subscription = &to};
+        assert_int_equal(write_list(f->store, STORE_SYS, &op, 1, NULL), 0);
+    }
+    check_is_clean(f->store);
+}
+
+/* The number of their set: the first that was given. */
+static struct str subscription_at(const char *uri, struct sys_key *space)
+{
+    assert_int_equal(subscription_key(1, str_of(uri), space), 0);
+    return sys_key_str(space);
+}
+
+/* [1, start 5, merged, no time, uri] */
+#define SUBSCRIPTION_TO_U STR("\x85\x01\x05\x00\x00\x61u")
+
+static void a_session_that_counts_its_subscriptions_wrong_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct sys_key key;
+    make_subscriptions(f);
+    change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("data://db/t/1", &key), STR_NONE);
+    expect(f, 1, "session 0123abcd... has 1 subscriptions (11 bytes), but says 2 (24 bytes)\n");
+    change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("u", &key), SUBSCRIPTION_TO_U);
+    expect(f, 1, "has 2 subscriptions (12 bytes), but says 2 (24 bytes)\n");
+    change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("v", &key), SUBSCRIPTION_TO_U);
+    expect(f, 2, "has 3 subscriptions (13 bytes), but says 2 (24 bytes)\n");
+    expect(f, 2, "a subscription is not where its URI is looked for\n");
+}
+
+static void subscriptions_of_nobody_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct sys_key set = subscription_set_key(1);
+    struct store_checked done;
+    make_subscriptions(f);
+    assert_int_equal(store_check(f->store, print_finding, NULL, &done), 0);
+    assert_int_equal(done.n_subscriptions, 2);
+    change_in(f, STORE_SYS, KV_SESSIONS, STR(SESSION_ID), STR_NONE);
+    expect(f, 2, "subscriptions of session 0123abcd..., which is not there\n");
+    change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID), STR_NONE);
+    expect(f, 2, "2 subscriptions belong to no session\n");
+    change_in(f, STORE_SYS, KV_UNFOLLOWED, sys_key_str(&set), STR("")); /* the keeper will */
+    expect(f, 1, "an entry says that session 0123abcd... expires, which is not there");
+    assert_int_equal(store_check(f->store, print_finding, NULL, &done), 1);
+    assert_int_equal(done.n_subscriptions, 0);
+    assert_int_equal(store_maintain(f->store), 0);
+    expect(f, 1, "an entry says that session 0123abcd... expires, which is not there");
+}
+
+static void a_position_beyond_what_was_told_is_found(void **state)
+{
+    struct fixture *f = *state;
+    make_subscriptions(f);
+    change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID),
+              STR("\x88\x01\x05\x06\x02\x02\x01\x18\x18\x00"));
+    expect(f, 1, "session 0123abcd... has taken what changed up to 6, but was told only up to 5\n");
+}
+
+static void subscriptions_that_cannot_be_read_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct sys_key key;
+    make_subscriptions(f);
+    change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, subscription_at("u", &key), STR("\x82\x01\x05"));
+    change_in(f, STORE_SYS, KV_SUBSCRIPTIONS, STR("short"), SUBSCRIPTION_TO_U);
+    expect(f, 4, "a subscription cannot be read: The store is damaged\n");
+    expect(f, 4, "has 3 subscriptions (24 bytes), but says 2 (24 bytes)\n");
+    expect(f, 4, "1 subscriptions belong to no session\n");
+    change_in(f, STORE_SYS, KV_FOLLOWS, STR(SESSION_ID), STR("\x82\x09\x01"));
+    expect(f, 4, "a position in the change log cannot be read: The store has an unknown format\n");
+    expect(f, 4, "4 subscriptions belong to no session\n");
+    /* Its session can be deleted all the same. */
+    struct store_session s = {.id = STR(SESSION_ID)};
+    struct store_op op = {.kind = STORE_DELETE_SESSION, .if_version = STORE_ANY, .session = &s};
+    assert_int_equal(write_list(f->store, STORE_SYS, &op, 1, NULL), 0);
+    expect(f, 3, "4 subscriptions belong to no session\n");
+}
+
+#define CASES(X)                                              \
+    X(a_row_without_its_entry_is_found)                       \
+    X(an_entry_without_its_row_is_found)                      \
+    X(an_entry_that_is_none_is_found)                         \
+    X(a_row_behind_the_back_of_its_indexes_is_found)          \
+    X(a_double_in_a_unique_index_is_found)                    \
+    X(a_row_that_cannot_be_read_is_found_and_passed)          \
+    X(a_wrong_count_is_found)                                 \
+    X(holes_in_the_log_are_found)                             \
+    X(what_the_log_forgot_is_not_asked_for)                   \
+    X(a_version_from_the_future_is_found)                     \
+    X(what_belongs_to_nobody_is_found)                        \
+    X(a_damaged_catalog_is_found)                             \
+    X(a_table_without_a_count_is_found)                       \
+    X(an_index_that_nobody_builds_is_found)                   \
+    X(what_was_compared_is_counted)                           \
+    X(keys_are_shown_as_people_know_them)                     \
+    X(a_session_that_will_not_expire_is_found)                \
+    X(an_entry_of_a_session_that_is_gone_is_found)            \
+    X(records_of_sys_that_cannot_be_read_are_found)           \
+    X(a_stream_that_counts_its_frames_wrong_is_found)         \
+    X(frames_without_a_stream_are_found)                      \
+    X(what_belongs_to_a_session_that_is_gone_is_found)        \
+    X(live_records_that_cannot_be_read_are_found)             \
+    X(a_session_that_counts_its_subscriptions_wrong_is_found) \
+    X(subscriptions_of_nobody_are_found)                      \
+    X(a_position_beyond_what_was_told_is_found)               \
+    X(subscriptions_that_cannot_be_read_are_found)
 
 int main(void)
 {

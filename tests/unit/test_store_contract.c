@@ -172,6 +172,28 @@ static void scans_stop_with_what_the_callback_says(void **state)
     store_view_close(view);
 }
 
+static int see_key(void *ctx, const struct store_row *row)
+{
+    assert_null(row->row);
+    assert_true(row->version == 0 && row->changed_ms == 0);
+    return see_row(ctx, row);
+}
+
+static void a_scan_of_keys_reads_no_rows(void **state)
+{
+    struct fixture *f = *state;
+    struct store_range range = {.from = STR("b"), .to = STR("d"), .keys_only = true};
+    struct seen forward = {0}, back = {0};
+    put_letters(f);
+    struct store_view *view = view_of(f->store, STORE_DATA);
+    assert_int_equal(store_scan_rows(view, f->table, &range, see_key, &forward), 0);
+    range.descending = true;
+    assert_int_equal(store_scan_rows(view, f->table, &range, see_key, &back), 0);
+    assert_string_equal(forward.keys, "b bb c ");
+    assert_string_equal(back.keys, "c bb b ");
+    store_view_close(view);
+}
+
 struct nested {
     struct store_view *view;
     uint32_t table;
@@ -601,6 +623,7 @@ static void a_random_mix_agrees_with_a_model(void **state)
     X(a_list_is_done_whole_or_not_at_all)                 \
     X(operations_of_a_list_see_each_other)                \
     X(scans_go_in_key_order_within_their_range)           \
+    X(a_scan_of_keys_reads_no_rows)                       \
     X(scans_stop_with_what_the_callback_says)             \
     X(a_callback_may_read_by_the_same_view)               \
     X(a_view_is_a_snapshot)                               \

@@ -239,19 +239,22 @@ static void expect_sys_set_aside(void)
     store_close(store);
 }
 
-/* As it was written before there were streams, without what a client was told. */
-static void put_older_session(struct store *store, const char *id)
+/* As it was written before there were streams, without what a client was told; or with that, of so
+ * many lists. */
+static void put_older_session(struct store *store, const char *id, uint32_t n_seen)
 {
     struct kv_txn txn;
     struct buf record = {0};
     struct expiry_key expiry;
     int64_t expires_ms = clock_wall_ms() + 3600000;
-    record_begin(&record, 10);
+    record_begin(&record, 10 + n_seen);
     for (int i = 0; i < 5; i++)
         cbor_write_str(STR("{}"), &record);
     for (int i = 0; i < 4; i++)
         cbor_write_int(i, &record);
     cbor_write_int(expires_ms, &record);
+    for (uint32_t i = 0; i < n_seen; i++)
+        cbor_write_int(7, &record);
     assert_int_equal(kv_begin(store->envs[STORE_SYS], true, &txn), 0);
     assert_int_equal(kv_put(&txn, KV_SESSIONS, str_of(id), buf_str(&record)), 0);
     struct str entry = session_expiry_key(expires_ms, str_of(id), &expiry);
@@ -277,25 +280,30 @@ static void open_stream_of(struct store *store, const char *id)
     assert_int_equal(write_list(store, STORE_SYS, ops, 2, NULL), 0);
 }
 
-static void expect_log_level(struct store *store, const char *id, int32_t level)
+static void expect_log_level(struct store *store, const char *id, int32_t level, uint64_t seen)
 {
     struct arena arena;
     struct store_session s;
     arena_init(&arena, 0);
     struct store_view *view = view_of(store, STORE_SYS);
     assert_int_equal(store_get_session(view, str_of(id), &arena, &s), 0);
-    assert_true(s.log_level == level && s.seen[0] == 0 && s.seen[1] == 0);
+    assert_true(s.log_level == level && s.seen[STORE_TOOLS] == seen &&
+                s.seen[STORE_RESOURCES] == seen);
+    assert_true(s.seen[STORE_PROMPTS] == 0);
     store_view_close(view);
     arena_done(&arena);
 }
 
 static void a_sys_from_before_there_were_streams_keeps_its_sessions(void **state)
 {
-    static const char *const newer[] = {"streams", "frames", "cut", "claims", "pushes", "mail"};
+    static const char *const newer[] = {"streams", "frames",        "cut",
+                                        "claims",  "pushes",        "mail",
+                                        "follows", "subscriptions", "unfollowed"};
     (void)state;
     make_store();
     struct store *store = open_ok(NOSYNC);
-    put_older_session(store, "older");
+    put_older_session(store, "older", 0);
+    put_older_session(store, "newer", 2);
     set_format(store, STORE_SYS, 2);
     store_close(store);
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
@@ -307,11 +315,72 @@ static void a_sys_from_before_there_were_streams_keeps_its_sessions(void **state
     store = open_ok(NOSYNC);
     assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
     assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
-    assert_int_equal(count_sessions(store), 2);
-    expect_log_level(store, "older", 1);
+    assert_int_equal(count_sessions(store), 3);
+    expect_log_level(store, "older", 1, 0);
+    expect_log_level(store, "newer", 1, 7);
     set_log_level_of(store, "older");
+    set_log_level_of(store, "newer");
     open_stream_of(store, "older");
-    expect_log_level(store, "older", 7);
+    expect_log_level(store, "older", 7, 0);
+    expect_log_level(store, "newer", 7, 7);
+    store_close(store);
+}
+
+/* As they were written before frames had a sequence. */
+static void put_older_stream(struct store *store, struct str session)
+{
+    struct kv_txn txn;
+    struct sys_key key;
+    struct buf record = {0};
+    const int64_t fields[] = {1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 5, 1};
+    assert_int_equal(stream_key(session, 7, &key), 0);
+    assert_int_equal(kv_begin(store->envs[STORE_SYS], true, &txn), 0);
+    record_begin(&record, 15);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        cbor_write_int(fields[i], &record);
+    cbor_write_str(STR("1"), &record);
+    assert_int_equal(kv_put(&txn, KV_STREAMS, sys_key_str(&key), buf_str(&record)), 0);
+    record_begin(&record, 1);
+    cbor_write_str(STR("{}"), &record);
+    sys_key_add(&key, 1);
+    assert_int_equal(kv_put(&txn, KV_FRAMES, sys_key_str(&key), buf_str(&record)), 0);
+    assert_int_equal(kv_commit(&txn), 0);
+    buf_done(&record);
+}
+
+static int expect_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
+{
+    uint64_t *next = ctx;
+    assert_true(n == ++*next && seq == (n - 1) * 40 && str_eq(message, STR("{}")));
+    return 0;
+}
+
+static void a_sys_from_before_frames_had_a_sequence_keeps_its_streams(void **state)
+{
+    static const char *const newer[] = {"follows", "subscriptions", "unfollowed"};
+    struct store_stream s = {.session = STR("s"), .id = 7, .seq = 40};
+    struct store_subscription subscription = {.session = STR("s"), .uri = STR("u")};
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_FRAME, .stream = &s, .n = 2, .message = STR("{}")},
+        {.kind = STORE_PUT_SUBSCRIPTION, .subscription = &subscription},
+    };
+    uint64_t n = 0;
+    (void)state;
+    make_store();
+    struct store *store = open_ok(NOSYNC);
+    put_older_stream(store, STR("s"));
+    set_format(store, STORE_SYS, 3);
+    store_close(store);
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        remove_map("sys.mdb", newer[i]);
+    store = open_ok(NOSYNC);
+    assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
+    assert_int_equal(write_list(store, STORE_SYS, ops, 2, NULL), 0);
+    struct store_view *view = view_of(store, STORE_SYS);
+    assert_int_equal(store_scan_frames(view, STR("s"), 7, 0, expect_frame, &n), 0);
+    assert_int_equal(n, 2);
+    store_view_close(view);
+    assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);
     store_close(store);
 }
 
@@ -475,6 +544,7 @@ int main(void)
         CASE(a_row_of_a_newer_format_is_said),
         CASE(a_row_that_is_no_record_is_damaged),
         CASE(a_sys_from_before_there_were_streams_keeps_its_sessions),
+        CASE(a_sys_from_before_frames_had_a_sequence_keeps_its_streams),
         CASE(a_damaged_sys_is_set_aside),
         CASE(after_another_boot_sys_is_kept_only_if_it_was_closed_clean),
         CASE(only_the_last_who_closes_marks_sys_clean),

@@ -154,6 +154,90 @@ static void acknowledged_writes_survive_kill_in_nosync_mode(void **state)
     kill_rounds(STORE_NOSYNC, 700);
 }
 
+/* ---- Positions and their frames ------------------------------------------------------------- */
+
+#define FOLLOWER STR("00000001-follower")
+
+static void begin_following(struct store *store)
+{
+    struct store_session session = {
+        .id = FOLLOWER, .log_level = -1, .expires_ms = clock_wall_ms() + 3600000};
+    struct store_subscription to = {.session = FOLLOWER, .uri = STR("data://db/t")};
+    struct store_claim claim = {.session = FOLLOWER, .stream = 5, .worker = {1, 1}, .token = 1};
+    struct store_stream stream = {.session = FOLLOWER, .id = 5};
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_SESSION, .if_version = STORE_ANY, .session = &session},
+        {.kind = STORE_PUT_STREAM, .stream = &stream},
+        {.kind = STORE_CLAIM_PUSHES, .claim = &claim},
+        {.kind = STORE_PUT_SUBSCRIPTION, .subscription = &to},
+    };
+    assert_int_equal(write_list(store, STORE_SYS, ops, 4, NULL), 0);
+}
+
+static struct store_stream get_followed(struct store *store, struct store_follow *ret)
+{
+    struct arena arena;
+    struct store_stream stream;
+    struct store_view *view = view_of(store, STORE_SYS);
+    arena_init(&arena, 0);
+    int err = store_get_stream(view, FOLLOWER, 5, &arena, &stream);
+    if (!err)
+        err = store_get_follow(view, FOLLOWER, ret);
+    arena_done(&arena);
+    store_view_close(view);
+    require(err == 0);
+    return stream;
+}
+
+/* Frame n tells of what changed up to 3 n. */
+static void follow_until_killed(int to_parent)
+{
+    struct store_follow follow;
+    struct store_claim claim = {.session = FOLLOWER, .token = 1};
+    struct store *store = open_store(STORE_NOSYNC);
+    require(store != NULL);
+    struct store_stream stream = get_followed(store, &follow);
+    stream.session = FOLLOWER;
+    for (uint64_t n = stream.last_n + 1;; n++) {
+        stream.seq = follow.seq = 3 * n;
+        struct store_op ops[] = {
+            {.kind = STORE_SET_FOLLOW, .claim = &claim, .follow = &follow},
+            {.kind = STORE_PUT_FRAME, .stream = &stream, .n = n, .message = STR("{}")},
+        };
+        require(write_list(store, STORE_SYS, ops, 2, NULL) == 0);
+        tell(to_parent, (uint32_t)n);
+    }
+}
+
+static void a_position_never_parts_from_its_frame_by_kill(void **state)
+{
+    (void)state;
+    unsigned random = (unsigned)getpid();
+    struct store_follow follow;
+    struct store *store = open_store(STORE_NOSYNC);
+    assert_non_null(store);
+    begin_following(store);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint32_t told = 0;
+        store_close(store);
+        struct child c = start(follow_until_killed);
+        random = random * 1103515245 + 12345;
+        for (unsigned n = random >> 16 & 1023; hear(&c, &told) && n; n--)
+            ;
+        kill_child(&c);
+        while (hear(&c, &told))
+            ;
+        close(c.from);
+        store = open_store(STORE_NOSYNC);
+        assert_non_null(store);
+        struct store_stream stream = get_followed(store, &follow);
+        assert_true(stream.last_n >= told && stream.last_n <= told + 1);
+        assert_true(stream.seq == 3 * stream.last_n && follow.seq == stream.seq);
+        assert_int_equal(store_check(store, print_finding, NULL, NULL), 0);
+    }
+    store_close(store);
+}
+
 /* ---- Loads ---------------------------------------------------------------------------------- */
 
 static void stop_in_a_load(int to_parent)
@@ -346,6 +430,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(acknowledged_writes_survive_kill_in_sync_mode),
         CASE(acknowledged_writes_survive_kill_in_nosync_mode),
+        CASE(a_position_never_parts_from_its_frame_by_kill),
         CASE(a_killed_load_is_rolled_back_by_the_next_open),
         CASE(a_killed_load_is_left_to_the_keeper_if_there_is_one),
         CASE(a_load_is_rolled_back_in_pieces),

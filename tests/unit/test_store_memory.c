@@ -1,6 +1,6 @@
 /* tests/unit/test_store_memory.c - the n-th allocation fails, for every n, while an index is built,
- * a stream is written or a store is checked: it is an error, nothing is lost or left, and the next
- * attempt works. */
+ * a stream or a subscription is written or a store is checked: it is an error, nothing is lost or
+ * left, and the next attempt works. */
 #include "failing_heap.h"
 
 #include "store_contract.h"
@@ -152,6 +152,89 @@ static void a_session_without_memory_goes_whole_or_not_at_all(void **state)
     check_is_clean(f->store);
 }
 
+/* Two subscriptions, one of them gone again, and a position with its frame. */
+static int follow(struct store *store)
+{
+    struct store_claim claim = {.session = SESSION, .stream = 5, .worker = me, .token = 1};
+    struct store_follow to = {.seq = 9, .sent_seq = 8, .generation = 3};
+    struct store_subscription a = {.session = SESSION, .uri = STR("a"), .start_seq = 7};
+    struct store_subscription b = {.session = SESSION, .uri = STR("b"), .start_seq = 7};
+    struct store_stream s = stream_of(SESSION, 5);
+    s.seq = 9;
+    struct store_op ops[] = {
+        {.kind = STORE_PUT_STREAM, .stream = &s},
+        {.kind = STORE_CLAIM_PUSHES, .claim = &claim},
+        {.kind = STORE_PUT_SUBSCRIPTION, .subscription = &a},
+        {.kind = STORE_PUT_SUBSCRIPTION, .subscription = &b},
+        {.kind = STORE_DELETE_SUBSCRIPTION, .subscription = &a},
+        {.kind = STORE_SET_FOLLOW, .claim = &claim, .follow = &to},
+        frame_op(&s, 1, STR("a")),
+    };
+    return apply(store, ops, 7);
+}
+
+static void expect_followed(struct store *store, bool followed)
+{
+    struct store_follow got = {0};
+    assert_int_equal(count_sys(store, KV_SUBSCRIPTIONS), followed);
+    assert_int_equal(count_sys(store, KV_FOLLOWS), followed);
+    assert_int_equal(count_sys(store, KV_FRAMES), followed);
+    struct store_view *view = view_of(store, STORE_SYS);
+    assert_int_equal(store_get_follow(view, SESSION, &got), followed ? 0 : ERR_ABSENT);
+    assert_true(!followed || (got.seq == 9 && got.sent_seq == 8 && got.n == 1));
+    store_view_close(view);
+}
+
+static void subscriptions_without_memory_are_written_whole_or_not_at_all(void **state)
+{
+    struct fixture *f = *state;
+    int err = ERR_NO_MEMORY;
+    unsigned n = 0;
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, SESSION), 0);
+    while (err) {
+        heap_fail_at(++n);
+        err = follow(f->store);
+        heap_ok();
+        assert_true(n < 2000 && (err == 0 || err == ERR_NO_MEMORY));
+        expect_followed(f->store, !err);
+    }
+    assert_true(n > 2);
+    check_is_clean(f->store);
+    for (err = ERR_NO_MEMORY, n = 1; err; n++) {
+        heap_fail_at(n);
+        err = delete_session(f->store);
+        heap_ok();
+        assert_true(n < 2000 && (err == 0 || err == ERR_NO_MEMORY));
+        expect_followed(f->store, err);
+    }
+    check_is_clean(f->store);
+}
+
+static int count_uri(void *ctx, const struct store_subscription *s)
+{
+    (void)s;
+    ++*(int *)ctx;
+    return 0;
+}
+
+static void a_scan_of_subscriptions_without_memory_says_so(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(session_op(f->store, STORE_PUT_SESSION, SESSION), 0);
+    assert_int_equal(follow(f->store), 0);
+    struct store_view *view = view_of(f->store, STORE_SYS);
+    int err = ERR_NO_MEMORY, seen = 0;
+    for (unsigned n = 1; err; n++) {
+        heap_fail_at(n);
+        seen = 0;
+        err = store_scan_subscriptions(view, SESSION, count_uri, &seen);
+        heap_ok();
+        assert_true(n < 2000 && (err == 0 || err == ERR_NO_MEMORY));
+    }
+    assert_int_equal(seen, 1);
+    store_view_close(view);
+}
+
 static void a_check_without_memory_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -167,11 +250,13 @@ static void a_check_without_memory_says_so(void **state)
     }
 }
 
-#define CASES(X)                                              \
-    X(a_build_without_memory_leaves_nothing)                  \
-    X(the_two_rows_of_a_double_need_memory_too)               \
-    X(a_stream_without_memory_is_written_whole_or_not_at_all) \
-    X(a_session_without_memory_goes_whole_or_not_at_all)      \
+#define CASES(X)                                                    \
+    X(a_build_without_memory_leaves_nothing)                        \
+    X(the_two_rows_of_a_double_need_memory_too)                     \
+    X(a_stream_without_memory_is_written_whole_or_not_at_all)       \
+    X(a_session_without_memory_goes_whole_or_not_at_all)            \
+    X(subscriptions_without_memory_are_written_whole_or_not_at_all) \
+    X(a_scan_of_subscriptions_without_memory_says_so)               \
     X(a_check_without_memory_says_so)
 
 int main(void)

@@ -47,6 +47,40 @@ static void the_newest_claim_stands_and_tells_of_the_one_before(void **state)
     assert_int_equal(claim_op(store, STORE_CLAIM_PUSHES, NOBODY, me, 1, &before), ERR_ABSENT);
 }
 
+static bool is_you(void *ctx, struct store_worker who)
+{
+    (void)ctx;
+    return who.epoch == you.epoch;
+}
+
+static int claim_in_time(struct store *store, struct store_worker worker, uint64_t token,
+                         struct store_claim *ret)
+{
+    struct store_claim claim = {.session = SESSION, .stream = 50, .worker = worker, .token = token};
+    struct store_op op = {.kind = STORE_CLAIM_PUSHES,
+                          .if_version = STORE_ANY,
+                          .claim = &claim,
+                          .is_alive = is_you,
+                          .ret_claim = ret};
+    return write_op(store, &op);
+}
+
+static void a_claim_that_comes_too_late_changes_nothing(void **state)
+{
+    struct store *store = store_with_sessions(state);
+    struct store_claim before, got;
+    assert_int_equal(claim_in_time(store, you, 7, &before), 0);
+    assert_int_equal(claim_in_time(store, me, 6, &before), 0);
+    assert_true(before.token == 7);
+    assert_int_equal(get_claim(store, SESSION, &got), 0);
+    assert_true(got.token == 7);
+    assert_int_equal(claim_in_time(store, me, 8, &before), 0); /* whose worker is not alive */
+    assert_int_equal(claim_in_time(store, you, 5, &before), 0);
+    assert_true(before.token == 8);
+    assert_int_equal(get_claim(store, SESSION, &got), 0);
+    assert_true(got.token == 5);
+}
+
 static void only_the_own_claim_is_dropped(void **state)
 {
     struct store *store = store_with_sessions(state);
@@ -94,7 +128,7 @@ static int take(struct store *store, uint64_t token, uint64_t seq)
 static int note_push(void *ctx, uint64_t seq, struct str message)
 {
     (void)seq;
-    return note_message(ctx, 0, message);
+    return note_message(ctx, 0, 0, message);
 }
 
 static void expect_pushes(struct store *store, struct str session, const char *expected)
@@ -278,7 +312,7 @@ static int mail(struct store *store, struct store_worker to, struct str text, ui
 static int note_letter(void *ctx, uint64_t seq, struct store_worker to, struct str text)
 {
     (void)seq;
-    return note_message(ctx, to.epoch & 0xff, text);
+    return note_message(ctx, to.epoch & 0xff, 0, text);
 }
 
 static void expect_mail(struct store *store, uint32_t slot, uint64_t after, const char *expected)
@@ -361,7 +395,7 @@ static void read_session(struct store *store, struct arena *arena, struct store_
 static void log_level_and_what_was_seen_are_set_alone(void **state)
 {
     struct store *store = store_with_sessions(state);
-    struct store_session s = {.id = SESSION, .log_level = 6, .seen = {3, UINT64_MAX}}, got;
+    struct store_session s = {.id = SESSION, .log_level = 6, .seen = {3, UINT64_MAX, 5}}, got;
     struct store_op op = {.kind = STORE_SET_LOG_LEVEL, .if_version = STORE_ANY, .session = &s};
     struct arena arena;
     arena_init(&arena, 0);
@@ -374,7 +408,8 @@ static void log_level_and_what_was_seen_are_set_alone(void **state)
     assert_int_equal(write_op(store, &op), 0);
     assert_int_equal(session_op(store, STORE_TOUCH_SESSION, SESSION), 0); /* leaves them alone */
     read_session(store, &arena, &got);
-    assert_true(got.log_level == 6 && got.seen[0] == 3 && got.seen[1] == UINT64_MAX);
+    assert_true(got.log_level == 6 && got.seen[STORE_TOOLS] == 3);
+    assert_true(got.seen[STORE_RESOURCES] == UINT64_MAX && got.seen[STORE_PROMPTS] == 5);
     assert_true(got.expires_ms == expires_ms);
     arena_done(&arena);
     expect_no_finding(store);
@@ -399,6 +434,7 @@ static void nothing_is_set_of_a_session_that_is_gone(void **state)
 
 #define CASES(X)                                            \
     X(the_newest_claim_stands_and_tells_of_the_one_before)  \
+    X(a_claim_that_comes_too_late_changes_nothing)          \
     X(only_the_own_claim_is_dropped)                        \
     X(messages_wait_in_order_until_their_time_is_over)      \
     X(only_who_has_the_claim_takes_a_message_and_only_once) \

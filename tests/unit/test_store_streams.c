@@ -234,6 +234,34 @@ static void a_claim_may_ask_for_a_token(void **state)
     assert_true(got.token == 1 && got.reader.slot == you.slot);
 }
 
+static bool is_you(void *ctx, struct store_worker who)
+{
+    (void)ctx;
+    return who.epoch == you.epoch;
+}
+
+static int claim_in_time(struct store *store, struct store_worker reader, uint64_t token)
+{
+    struct store_stream s = {.session = SESSION, .id = 5, .reader = reader, .token = token};
+    struct store_op op = {
+        .kind = STORE_CLAIM_STREAM, .if_version = STORE_ANY, .stream = &s, .is_alive = is_you};
+    return write_op(store, &op);
+}
+
+static void a_claim_of_a_stream_that_comes_too_late_is_refused(void **state)
+{
+    struct store *store = ((struct fixture *)*state)->store;
+    struct store_stream got;
+    set_up_sessions(*state);
+    open_stream(store, SESSION, 5);
+    assert_int_equal(claim_in_time(store, you, 7), 0); /* 99 of a worker that is gone */
+    assert_int_equal(claim_in_time(store, me, 6), ERR_CONFLICT);
+    assert_int_equal(get_stream(store, SESSION, 5, &got), 0);
+    assert_true(got.token == 7 && got.reader.slot == you.slot);
+    assert_int_equal(claim_in_time(store, me, 8), 0);
+    assert_int_equal(claim_in_time(store, you, 7), 0);
+}
+
 static struct store_stream listening(uint64_t id)
 {
     struct store_stream s = stream_of(SESSION, id);
@@ -397,6 +425,37 @@ static void ended_streams_are_forgotten_STREAM_KEEP_MS_after_their_last_change(v
     expect_no_finding(store);
 }
 
+/* The older go first; what goes on stays, however much there is. */
+static void beyond_SYS_BYTES_MAX_ended_streams_go_earlier(void **state)
+{
+    struct store *store = ((struct fixture *)*state)->store;
+    struct store_stream got;
+    struct store_stat stat = {0};
+    struct store_view *view;
+    set_up_sessions(*state);
+    open_stream(store, SESSION, 1); /* goes on */
+    open_stream(store, SESSION, 2);
+    open_stream(store, SESSION, 3);
+    put_frame(store, SESSION, 1, 1, STR("a"));
+    end_stream(store, SESSION, 2, 1, STR("a"));
+    clock_advance_ms(STREAM_KEEP_MS * 2 / 3);
+    end_stream(store, SESSION, 3, 1, STR("a"));
+    assert_int_equal(store_maintain(store), 0);
+    assert_int_equal(count_sys(store, KV_STREAMS), 3);
+    assert_int_equal(store_view_open(store, STORE_SYS, &view), 0);
+    store_stat(view, &stat);
+    store_view_close(view);
+    store->sys_bytes_max = stat.used_bytes * 2 / 3; /* half of it over: half of the time */
+    assert_int_equal(store_maintain(store), 0);
+    assert_int_equal(get_stream(store, SESSION, 2, &got), ERR_ABSENT);
+    assert_int_equal(get_stream(store, SESSION, 3, &got), 0);
+    store->sys_bytes_max = 1;
+    assert_int_equal(store_maintain(store), 0);
+    assert_int_equal(get_stream(store, SESSION, 3, &got), ERR_ABSENT);
+    assert_int_equal(get_stream(store, SESSION, 1, &got), 0);
+    expect_no_finding(store);
+}
+
 /* 900 frames in each of two sessions, the most that is removed at once is a third of it. */
 static void make_many(struct store *store, struct str session)
 {
@@ -503,11 +562,13 @@ static void a_scan_of_streams_keeps_to_the_session(void **state)
     X(frames_of_a_list_are_appended_together_or_not_at_all)               \
     X(a_claim_of_a_POST_stream_leaves_its_writer)                         \
     X(a_claim_may_ask_for_a_token)                                        \
+    X(a_claim_of_a_stream_that_comes_too_late_is_refused)                 \
     X(a_claim_of_a_GET_stream_takes_the_writing_and_new_numbers)          \
     X(no_more_than_STREAMS_LISTENING_MAX_listen)                          \
     X(a_stream_that_is_refused_does_not_fail_its_group)                   \
     X(beyond_STREAMS_SESSION_MAX_the_oldest_that_ended_goes)              \
     X(ended_streams_are_forgotten_STREAM_KEEP_MS_after_their_last_change) \
+    X(beyond_SYS_BYTES_MAX_ended_streams_go_earlier)                      \
     X(with_a_session_go_its_streams)                                      \
     X(with_an_expired_session_go_its_streams)                             \
     X(a_sweep_of_many_streams_goes_on_in_small_transactions)              \

@@ -13,6 +13,7 @@ static struct notes {
     _Atomic int closings, hurries, hurries_answer; /* the last: a hurry ends what is kept */
     _Atomic int64_t standing_ms;
     _Atomic int keeper_result, worker_result, validate_result;
+    _Atomic int has_stuck_handler, worker_leavings;
     _Atomic int keeper_stops_itself, worker_stops_itself; /* SIGSTOP in the start of this number */
     _Atomic pid_t keeper;
 } * notes;
@@ -40,14 +41,30 @@ static void on_keeper_stop(void *ctx)
     notes->keeper_stops++;
 }
 
+/* A handler that looks at nothing. */
+static void never_end(struct loop_work *work)
+{
+    (void)work;
+    for (;;)
+        pause();
+}
+
+static int start_stuck_handler(struct loop *loop)
+{
+    static struct loop_work work = {.run = never_end};
+    return notes->has_stuck_handler ? loop_offload(loop, &work) : 0;
+}
+
 static int on_worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *loop,
                            struct core **ret)
 {
     notes->worker_starts++;
     if (notes->worker_starts == notes->worker_stops_itself)
         raise(SIGSTOP);
-    return notes->worker_result < 0 ? notes->worker_result
-                                    : rig_worker_start(ctx, slot, bus, loop, ret);
+    if (notes->worker_result < 0)
+        return notes->worker_result;
+    int err = start_stuck_handler(loop);
+    return err < 0 ? err : rig_worker_start(ctx, slot, bus, loop, ret);
 }
 
 static int64_t on_worker_standing(void *ctx)
@@ -60,6 +77,12 @@ static void on_worker_stop(void *ctx, struct core *core)
 {
     notes->worker_stops++;
     rig_worker_stop(ctx, core);
+}
+
+static void on_worker_leaving(void *ctx)
+{
+    (void)ctx;
+    notes->worker_leavings++;
 }
 
 static void on_worker_closing(void *ctx, struct core *core)
@@ -104,6 +127,7 @@ static int serve_noting(struct rig *rig, const struct net_config *config)
         .worker_standing_ms = on_worker_standing,
         .worker_closing = on_worker_closing,
         .worker_hurry = on_worker_hurry,
+        .worker_leaving = on_worker_leaving,
         .worker_stop = on_worker_stop,
         .keeper_start = on_keeper_start,
         .keeper_tick = on_keeper_tick,
@@ -390,6 +414,59 @@ static void orphans_of_a_killed_supervisor_end(void **state)
     close(rig.ready[0]);
 }
 
+static void assert_ends_well(struct rig *rig)
+{
+    int status = rig_wait_exit(rig->pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(notes->keeper_stops, 1);
+    close(rig->ready[0]);
+}
+
+static void STOP_STUCK_MS_ends_a_worker_whose_handler_does_not(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_config config = rig_config();
+    config.stop_grace_ms = 200;
+    notes->has_stuck_handler = 1;
+    assert_true(start(&rig, config, NULL));
+    rig_is_alive(&rig);
+    kill(rig.pid, SIGTERM);
+    assert_ends_well(&rig);
+    assert_int_equal(notes->worker_leavings, 1);
+    assert_int_equal(notes->worker_stops, 0);
+}
+
+static void an_orphan_whose_handler_does_not_end_ends(void **state)
+{
+    (void)state;
+    struct rig rig;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    notes->has_stuck_handler = 1;
+    assert_true(start(&rig, rig_config(), NULL));
+    pid_t worker = worker_pid(&rig), keeper = notes->keeper;
+    kill(rig.pid, SIGKILL);
+    rig_wait_exit(rig.pid);
+    rig_wait_exit(worker);
+    rig_wait_exit(keeper);
+    assert_int_equal(notes->worker_leavings, 1);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    close(rig.ready[0]);
+}
+
+static void a_keeper_stops_in_order_though_a_worker_is_killed(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct net_config config = rig_config();
+    config.stop_grace_ms = 100;
+    assert_true(start(&rig, config, NULL));
+    pid_t worker = worker_pid(&rig);
+    kill(worker, SIGSTOP);
+    kill(rig.pid, SIGTERM);
+    assert_ends_well(&rig);
+}
+
 static void sighup_is_validated_and_forwarded(void **state)
 {
     (void)state;
@@ -575,6 +652,9 @@ int main(void)
         TEST(a_stop_does_not_wait_longer_than_its_grace),
         TEST(what_runs_is_hurried_before_the_grace_ends),
         TEST(orphans_of_a_killed_supervisor_end),
+        TEST(STOP_STUCK_MS_ends_a_worker_whose_handler_does_not),
+        TEST(an_orphan_whose_handler_does_not_end_ends),
+        TEST(a_keeper_stops_in_order_though_a_worker_is_killed),
         TEST(sighup_is_validated_and_forwarded),
         TEST(sighup_without_reload_says_that_a_restart_is_needed),
         TEST(a_failing_start_ends_the_server),

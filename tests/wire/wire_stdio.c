@@ -24,16 +24,20 @@ static bool fail(struct wire_play *p, const char *why, const char *text)
     return false;
 }
 
+/* With the settings of the server, if it has any. */
 static void run(struct server *s, int in, int out)
 {
-    char log[128];
+    char log[128], config[128];
+    snprintf(config, sizeof config, "%s/config.json", s->dir);
+    bool is_set = access(config, R_OK) == 0;
     snprintf(log, sizeof log, "%s/log", s->dir);
     int err = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(in, 0);
     dup2(out, 1);
     dup2(err, 2);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    execl(server_binary(), "tenon", "stdio", "--data", s->data, (char *)NULL);
+    execl(server_binary(), "tenon", "stdio", "--data", s->data, is_set ? "--config" : NULL, config,
+          (char *)NULL);
     _exit(127);
 }
 
