@@ -242,6 +242,7 @@ static void worker_stop(void *ctx, struct core *core)
     static struct tenon *volatile components; /* so that a search for leaks finds them in use */
     struct server *server = ctx;
     components = server->core_config.components;
+    (void)components;
     if (!server->board)
         component_watch_free(server->watch);
     settle(server);
