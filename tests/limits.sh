@@ -7,7 +7,6 @@ cd "$top" || exit 1
 
 # NAME  FILE under tests/unit/  WORD of that file (a setting that replaces the default, a test)
 hit_by=(
-    "ARENA_LIMIT_BYTES          test_base.c              arena_keeps_its_limit"
     "SCHEMA_RECURSION_MAX       test_json_schema.c       SC_14_recursion_is_bounded_and_fits_a_small_stack"
     "SCHEMA_STEPS_MAX           test_json_schema.c       SC_11_an_exponential_schema_meets_the_step_limit"
     "SCHEMA_CHECK_MS_MAX        test_json_schema.c       SC_13_many_slow_patterns_meet_the_time_limit"

@@ -93,8 +93,9 @@ has "$(call made '{}')" "The command's output is wrong" "one that is not JSON"
 
 # ---- progress, cancellation
 out=$(mcp "$(request tools/call '{"name":"steps","arguments":{},"_meta":{"progressToken":"t"}}')" "$session" | sed -n 's/^data: //p')
-is "$(jq -c 'select(.method == "notifications/progress").params | [.progress, .total, .message]' <<<"$out" | tr '\n' ' ')" \
-    '[1,2,"one"] [2,2,null] ' "lines of progress"
+# two within 10 ms become one, the newer
+steps=$(jq -c 'select(.method == "notifications/progress").params | [.progress, .total, .message]' <<<"$out" | tr '\n' ' ')
+is "${steps#'[1,2,"one"] '}" '[2,2,null] ' "lines of progress"
 is "$(jq -c 'select(.method == "notifications/message").params | [.level, .data]' <<<"$out")" '["notice",{"step":1}]' "a line for the log"
 is "$(tail -1 <<<"$out" | jq -c .result)" '{"content":[{"text":"done","type":"text"}]}' "and the result"
 
