@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct bus;
+struct change_marks;
 struct loop;
 
 struct worker_id {
@@ -39,6 +40,11 @@ bool bus_is_alive(const struct bus *bus, struct worker_id worker);
 /* Its on_wake is called soon; also for oneself. */
 void bus_wake(struct bus *bus, uint32_t slot);
 void bus_wake_all(struct bus *bus, uint32_t flags); /* that have one of these, oneself too */
+/* Those with BUS_FOLLOWS that wait for one of these changes, or share a bucket with who does. Who
+ * says so and then looks at the log misses none: either he sees it there, or he is woken. */
+void bus_wake_followers(struct bus *bus, const struct change_marks *marks);
+#define BUS_MARK_BUCKETS 65536
+void bus_add_mark(struct bus *bus, uint64_t mark, int by); /* 1 or -1 */
 /* Each has one user: whoever changes his leaves the others alone. */
 void bus_set_flag(struct bus *bus, enum bus_flag flag, bool on);
 uint32_t bus_flags(const struct bus *bus, uint32_t slot);

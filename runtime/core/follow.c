@@ -143,9 +143,9 @@ void follows_tick(struct follows *follows)
 
 /* ---- All of a worker ------------------------------------------------------------------------ */
 
-static void log_grew(void *ctx)
+static void log_grew(void *ctx, const struct change_marks *marks)
 {
-    bus_wake_all(ctx, BUS_FOLLOWS);
+    bus_wake_followers(ctx, marks);
 }
 
 /* An entry that goes in and out, so that the first slots are there and no other can fail. */
@@ -246,14 +246,13 @@ uint64_t follower_looked(const struct follower *f)
 /* Its interests move from the one index to the other. */
 static void change_pace(struct follower *f, bool is_behind)
 {
+    struct node_map *index = f->follows->index, *from = &index[follower_pace(f)];
     struct map_node *node = NULL;
-    while ((node = node_map_each(&f->interests, node)))
-        interest_unindex(MEMBER_OF(node, struct interest, by_uri));
     link_remove(&f->behind);
     if (is_behind)
         link_add_after(f->follows->behind.before, &f->behind);
     while ((node = node_map_each(&f->interests, node)))
-        interest_index(MEMBER_OF(node, struct interest, by_uri));
+        interest_move(MEMBER_OF(node, struct interest, by_uri), from, &index[follower_pace(f)]);
 }
 
 void follower_fall_behind(struct follower *f, uint64_t seq)

@@ -177,6 +177,8 @@ struct interest *interest_find(const struct follower *follower, struct str uri);
 /* Into the index of its follower's pace, if its table is there. */
 void interest_index(struct interest *interest);
 void interest_unindex(struct interest *interest);
+/* Between the indexes of two paces; one that is in none stays so. */
+void interest_move(struct interest *interest, struct node_map *from, struct node_map *to);
 /* Looks up all tables by name. False: the catalog, or the memory for keys, is not to be had now. */
 bool watched_settle(struct follows *follows);
 /* Calls `fn` for who has an interest in the change, of those of this pace. */

@@ -9,26 +9,12 @@
 
 #include "base/err.h"
 #include "core/catalog.h"
+#include "core/change_mark.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- The index ------------------------------------------------------------------------------ */
-
-static uint64_t hash_row(uint32_t table, struct str key)
-{
-    return node_hash(node_hash(NODE_HASH, &table, sizeof table), key.p, key.n);
-}
-
-static uint64_t hash_table(uint32_t table)
-{
-    return node_hash(node_hash(NODE_HASH, "t", 1), &table, sizeof table);
-}
-
-static uint64_t hash_uri(struct str uri)
-{
-    return node_hash(NODE_HASH, uri.p, uri.n);
-}
 
 static bool is_row(const struct interest *i)
 {
@@ -46,15 +32,27 @@ void interest_index(struct interest *i)
     if (i->table && (i->table->id == 0 || (is_row(i) && !i->key.p)))
         return;
     if (is_row(i))
-        hash = hash_row(i->table->id, i->key);
+        hash = mark_of_row(i->table->id, i->key);
     else
-        hash = i->table ? hash_table(i->table->id) : hash_uri(i->uri);
+        hash = i->table ? mark_of_table(i->table->id) : mark_of_uri(i->uri);
     node_map_add(index_of(i), &i->what, hash); /* it has slots, so this does not fail */
+    bus_add_mark(i->follower->follows->core->config.bus, hash, 1);
 }
 
 void interest_unindex(struct interest *i)
 {
+    if (!i->what.at)
+        return;
+    bus_add_mark(i->follower->follows->core->config.bus, i->what.hash, -1);
     node_map_remove(index_of(i), &i->what);
+}
+
+void interest_move(struct interest *i, struct node_map *from, struct node_map *to)
+{
+    if (!i->what.at)
+        return;
+    node_map_remove(from, &i->what);
+    node_map_add(to, &i->what, i->what.hash); /* likewise */
 }
 
 /* ---- Tables --------------------------------------------------------------------------------- */
@@ -113,6 +111,7 @@ static int find_again(struct interest *i)
     if (i->table->id)
         i->is_known_gone = false;
     interest_index(i);
+    follows_post(i->follower->follows); /* what came meanwhile has woken nobody */
     return err;
 }
 
@@ -207,7 +206,7 @@ static struct interest *allocate(struct follower *f, struct str uri, struct str 
         memcpy(text + uri.n, id.p, id.n);
     i->follower = f;
     i->notice.interest = i;
-    if (!node_map_add(&f->interests, &i->by_uri, hash_uri(uri))) {
+    if (!node_map_add(&f->interests, &i->by_uri, mark_of_uri(uri))) {
         free(i);
         return NULL;
     }
@@ -274,7 +273,7 @@ void interest_free(struct interest *i)
 
 struct interest *interest_find(const struct follower *f, struct str uri)
 {
-    struct map_node *n = node_map_first(&f->interests, hash_uri(uri));
+    struct map_node *n = node_map_first(&f->interests, mark_of_uri(uri));
     for (; n; n = node_map_next(n)) {
         struct interest *i = MEMBER_OF(n, struct interest, by_uri);
         if (str_eq(i->uri, uri))
@@ -337,8 +336,8 @@ void interests_each(struct follows *follows, enum follow_pace pace,
     switch (change->kind) {
     case STORE_ROW_PUT:
     case STORE_ROW_DELETED:
-        each_of_hash(index, hash_row(change->table, change->key), change, fn, ctx);
-        each_of_hash(index, hash_table(change->table), change, fn, ctx);
+        each_of_hash(index, mark_of_row(change->table, change->key), change, fn, ctx);
+        each_of_hash(index, mark_of_table(change->table), change, fn, ctx);
         break;
     case STORE_TABLE_PUT:
     case STORE_TABLE_DROPPED:
@@ -349,6 +348,6 @@ void interests_each(struct follows *follows, enum follow_pace pace,
             each_of_none(follows, pace, fn, ctx);
         break;
     case STORE_RESOURCE_CHANGED:
-        each_of_hash(index, hash_uri(change->key), change, fn, ctx);
+        each_of_hash(index, mark_of_uri(change->key), change, fn, ctx);
     }
 }

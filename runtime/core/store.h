@@ -19,6 +19,7 @@
 #ifndef TENON_CORE_STORE_H
 #define TENON_CORE_STORE_H
 
+#include "core/change_mark.h"
 #include "core/key.h"
 
 struct store;
@@ -55,9 +56,10 @@ void store_close(struct store *store);
  * and calls `done` before it returns. Once, before the first submit. */
 void store_attach(struct store *store, struct loop *loop);
 /* Called after each commit of this process that entered something into the change log, on any
- * thread, so it only wakes. NULL: nobody is called any more, nor is being called when this returns.
- * Any time, but not from `fn`. */
-void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx);
+ * thread, so it only wakes. `marks` are borrowed. NULL: nobody is called any more, nor is being
+ * called when this returns. Any time, but not from `fn`. */
+void store_on_change(struct store *store, void (*fn)(void *ctx, const struct change_marks *marks),
+                     void *ctx);
 /* How long the write transaction that this process is in has been standing, in milliseconds; 0 when
  * it is in none. Waiting for another process to leave its own does not count. Any thread. While a
  * transaction stands nobody else can write, so a process in which it stands too long must go. */

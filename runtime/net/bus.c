@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/change_mark.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
@@ -15,6 +16,14 @@ static void forget_asks(struct bus_slot *slot)
     for (uint32_t i = 0; i < BUS_ASK_BUCKETS; i++)
         if (slot->asks[i])
             slot->asks[i] = 0;
+}
+
+static void forget_marks(struct bus_slot *slot)
+{
+    for (uint32_t i = 0; slot->has_marks && i < BUS_MARK_BUCKETS; i++)
+        if (slot->marks[i])
+            slot->marks[i] = 0;
+    slot->has_marks = false;
 }
 
 /* ---- Lives ---------------------------------------------------------------------------------- */
@@ -30,6 +39,7 @@ int bus_join(struct bus *bus, struct bus_slot *slots, const int *wakes, uint32_t
     mine->flags = 0;
     mine->woken = false;
     forget_asks(mine);
+    forget_marks(mine);
     mine->epoch = epoch;
     return 0;
 }
@@ -72,6 +82,7 @@ void bus_end(struct bus_slot *slots, const int *wakes, uint32_t n, uint32_t slot
     slots[slot].epoch = 0;
     slots[slot].flags = 0;
     forget_asks(&slots[slot]);
+    forget_marks(&slots[slot]);
     for (uint32_t i = 0; i < n; i++)
         if (slots[i].epoch)
             write_wake(wakes[i]);
@@ -92,6 +103,36 @@ void bus_wake_all(struct bus *bus, uint32_t flags)
     for (uint32_t i = 0; i < bus_slots(bus); i++)
         if (bus_flags(bus, i) & flags)
             bus_wake(bus, i);
+}
+
+static uint32_t bucket_of(uint64_t mark)
+{
+    return (uint32_t)(mark ^ mark >> 32) % BUS_MARK_BUCKETS;
+}
+
+static bool waits_for(const struct bus_slot *slot, const struct change_marks *marks)
+{
+    if (!(slot->flags & BUS_FOLLOWS))
+        return false;
+    for (uint32_t i = 0; marks->v && i < marks->n; i++)
+        if (slot->marks[bucket_of(marks->v[i])])
+            return true;
+    return !marks->v;
+}
+
+void bus_wake_followers(struct bus *bus, const struct change_marks *marks)
+{
+    for (uint32_t i = 0; bus && i < bus->n; i++)
+        if (waits_for(&bus->slots[i], marks))
+            bus_wake(bus, i);
+}
+
+void bus_add_mark(struct bus *bus, uint64_t mark, int by)
+{
+    if (!bus)
+        return;
+    bus->slots[bus->self].has_marks = true;
+    atomic_fetch_add(&bus->slots[bus->self].marks[bucket_of(mark)], (uint32_t)by);
 }
 
 void bus_on_wake(struct bus *bus, void (*fn)(void *ctx), void *ctx)

@@ -20,8 +20,10 @@
 struct bus_slot {
     _Atomic uint64_t epoch; /* 0: nobody */
     _Atomic uint32_t flags;
-    _Atomic bool woken; /* and has not looked yet */
+    _Atomic bool woken;     /* and has not looked yet */
+    _Atomic bool has_marks; /* it had some: those below are not all 0 */
     _Atomic uint16_t asks[BUS_ASK_BUCKETS];
+    _Atomic uint32_t marks[BUS_MARK_BUCKETS];
 };
 
 /* As one worker sees it. */

@@ -169,6 +169,12 @@ int batch_begin(struct store *store, enum store_space space, struct batch *ret)
     return err;
 }
 
+static void tell_changes(const struct batch *b)
+{
+    bool has_all = b->n_marks <= BATCH_MARKS;
+    store_changed(b->store, &(struct change_marks){has_all ? b->marks : NULL, b->n_marks});
+}
+
 int batch_commit(struct batch *b)
 {
     int err = b->changes ? save_counters(b) : 0;
@@ -178,7 +184,7 @@ int batch_commit(struct batch *b)
     }
     err = kv_commit(&b->txn);
     if (!err && b->seq != b->began_seq)
-        store_changed(b->store);
+        tell_changes(b);
     release(b);
     return err;
 }

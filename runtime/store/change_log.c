@@ -20,10 +20,32 @@ static struct str key_of(uint64_t seq, struct seq_key *space)
     return (struct str){(char *)space->bytes, 8};
 }
 
+static void add_mark(struct batch *b, uint64_t mark)
+{
+    if (b->n_marks < BATCH_MARKS)
+        b->marks[b->n_marks++] = mark;
+    else
+        b->n_marks = BATCH_MARKS + 1;
+}
+
+static void mark_change(struct batch *b, enum store_change_kind kind, uint32_t table,
+                        struct str key)
+{
+    if (kind == STORE_ROW_PUT || kind == STORE_ROW_DELETED) {
+        add_mark(b, mark_of_row(table, key));
+        add_mark(b, mark_of_table(table));
+    } else if (kind == STORE_RESOURCE_CHANGED) {
+        add_mark(b, mark_of_uri(key));
+    } else {
+        b->n_marks = BATCH_MARKS + 1;
+    }
+}
+
 int batch_log(struct batch *b, enum store_change_kind kind, uint32_t table, struct str key)
 {
     struct seq_key seq;
     b->counters_changed = true;
+    mark_change(b, kind, table, key);
     record_begin(&b->value, 4);
     cbor_write_int(kind, &b->value);
     cbor_write_int(table, &b->value);

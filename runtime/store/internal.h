@@ -43,8 +43,9 @@ struct store {
     uint64_t sys_bytes_max;
     int64_t streams_keep_ms; /* as long as there is room: store/streams.c */
     uint64_t sessions_max;
-    pthread_mutex_t change_lock;  /* of these two, held while it is called */
-    void (*on_change)(void *ctx); /* see store_on_change; may be NULL */
+    pthread_mutex_t change_lock; /* of these two, held while it is called */
+    /* see store_on_change; may be NULL */
+    void (*on_change)(void *ctx, const struct change_marks *marks);
     void *on_change_ctx;
     /* Where the rounds of store_maintain stand; its caller is one thread. */
     struct sys_key streams_at, pushes_at, mail_at;
@@ -64,7 +65,7 @@ int store_lock(struct store *store, enum store_lock lock, int *ret_fd);
 void store_unlock(struct store *store, enum store_lock lock, int fd);
 
 /* Tells whoever asked by store_on_change. */
-void store_changed(struct store *store);
+void store_changed(struct store *store, const struct change_marks *marks);
 
 /* With the defaults of what a config leaves open. NULL: no memory. */
 struct store *store_alloc(void);
@@ -114,6 +115,7 @@ struct table_slot {
     char name[TABLE_KEY_BYTES]; /* database NUL name: its key in CATALOG */
 };
 
+#define BATCH_MARKS 64         /* of changes; of more it is not said which */
 #define BATCH_BYTES (8u << 20) /* a transaction that put as many takes in nothing more */
 
 struct batch {
@@ -127,6 +129,8 @@ struct batch {
     int64_t now_ms;
     uint64_t seq, tables, catalog;
     uint64_t began_seq; /* `seq` at the beginning */
+    uint64_t marks[BATCH_MARKS];
+    uint32_t n_marks; /* beyond BATCH_MARKS: too many */
     struct table_slot slot;
     struct buf value, body; /* being encoded */
     struct arena indexes;   /* of the slot */

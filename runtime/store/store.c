@@ -77,7 +77,8 @@ void store_attach(struct store *store, struct loop *loop)
     store->loop = loop;
 }
 
-void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx)
+void store_on_change(struct store *store, void (*fn)(void *ctx, const struct change_marks *marks),
+                     void *ctx)
 {
     pthread_mutex_lock(&store->change_lock);
     store->on_change = fn;
@@ -85,11 +86,11 @@ void store_on_change(struct store *store, void (*fn)(void *ctx), void *ctx)
     pthread_mutex_unlock(&store->change_lock);
 }
 
-void store_changed(struct store *store)
+void store_changed(struct store *store, const struct change_marks *marks)
 {
     pthread_mutex_lock(&store->change_lock);
     if (store->on_change)
-        store->on_change(store->on_change_ctx);
+        store->on_change(store->on_change_ctx, marks);
     pthread_mutex_unlock(&store->change_lock);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "net_rig.h"
 
+#include "core/change_mark.h"
 #include "net/bus.h"
 
 #include <pthread.h>
@@ -254,8 +255,8 @@ static uint64_t written(int fd)
 static void one_wake_until_it_looks(void **state)
 {
     (void)state;
-    struct bus_slot slots[2] = {{0}};
-    struct bus a, b;
+    static struct bus_slot slots[2];
+    static struct bus a, b;
     int wakes[] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
     assert_int_equal(bus_join(&a, slots, wakes, 2, 0), 0);
     assert_int_equal(bus_join(&b, slots, wakes, 2, 1), 0);
@@ -305,6 +306,41 @@ static void questions_are_counted_across_workers(void **state)
     close(wakes[1]);
 }
 
+/* A commit wakes who waits for what it changed, and nobody else. */
+static void followers_are_woken_by_marks(void **state)
+{
+    (void)state;
+    static struct bus_slot slots[2];
+    static struct bus a, b;
+    int wakes[] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
+    const uint64_t row = mark_of_row(3, STR("k")), table = mark_of_table(3), pair[] = {row, table};
+    const struct change_marks marks = {pair, 2}, first = {pair, 1}, all = {NULL, 65};
+    assert_int_equal(bus_join(&a, slots, wakes, 2, 0), 0);
+    assert_int_equal(bus_join(&b, slots, wakes, 2, 1), 0);
+    bus_add_mark(&b, table, 1);
+    bus_wake_followers(&a, &marks);
+    assert_int_equal(written(wakes[1]), 0); /* it does not follow */
+    bus_set_flag(&b, BUS_FOLLOWS, true);
+    bus_wake_followers(&a, &first);
+    assert_int_equal(written(wakes[1]), 0);
+    bus_wake_followers(&a, &marks);
+    assert_int_equal(written(wakes[1]), 1);
+    bus_look(&b);
+    bus_add_mark(&b, table, -1);
+    bus_wake_followers(&a, &marks);
+    assert_int_equal(written(wakes[1]), 0);
+    bus_wake_followers(&a, &all);
+    assert_int_equal(written(wakes[1]), 1);
+    assert_int_equal(written(wakes[0]), 0);
+    bus_add_mark(&b, row, 1);
+    bus_end(slots, wakes, 2, 1);
+    assert_false(slots[1].has_marks);
+    bus_wake_followers(NULL, &all);
+    bus_add_mark(NULL, row, 1);
+    close(wakes[0]);
+    close(wakes[1]);
+}
+
 static void without_others_there_is_one_worker(void **state)
 {
     (void)state;
@@ -332,6 +368,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(epochs_are_never_the_same, open_workers, close_workers),
         cmocka_unit_test(one_wake_until_it_looks),
         cmocka_unit_test(questions_are_counted_across_workers),
+        cmocka_unit_test(followers_are_woken_by_marks),
         cmocka_unit_test(without_others_there_is_one_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,15 +185,17 @@ static void a_position_and_its_frames_are_there_together_or_not_at_all(void **st
 struct told {
     struct store *store;
     int n;
+    uint64_t mark;     /* the first one; 0: all are to look */
     uint64_t last_seq; /* as it was to be seen by whoever was told */
 };
 
-static void on_change(void *ctx)
+static void on_change(void *ctx, const struct change_marks *marks)
 {
     struct told *told = ctx;
     struct store_view *view = view_of(told->store, STORE_DATA);
     assert_int_equal(store_last_seq(view, &told->last_seq), 0);
     store_view_close(view);
+    told->mark = marks->v ? marks->v[0] : 0;
     told->n++;
 }
 
@@ -210,12 +212,14 @@ static void each_commit_with_changes_is_told_after_it(void **state)
     store_on_change(f->store, on_change, &told);
     assert_int_equal(put_n(f->store, f->table, STR("a"), 1, STORE_ANY, NULL), 0);
     assert_true(told.n == 1 && told.last_seq == 2); /* the first one made the table */
+    assert_true(told.mark == mark_of_row(f->table, STR("a")));
     assert_int_equal(delete_key(f->store, f->table, STR("a"), STORE_ANY, NULL), 0);
     assert_int_equal(log_resource(f->store, STR("test://watched")), 0);
     assert_true(told.n == 3 && told.last_seq == 4);
+    assert_true(told.mark == mark_of_uri(STR("test://watched")));
     make_table(f->store, "t2");
     assert_int_equal(drop_table(f->store, f->table, STORE_ANY), 0);
-    assert_true(told.n == 5 && told.last_seq == 6);
+    assert_true(told.n == 5 && told.last_seq == 6 && told.mark == 0);
 }
 
 static void what_changes_nothing_or_only_SYS_is_not_told(void **state)
@@ -231,8 +235,9 @@ static void what_changes_nothing_or_only_SYS_is_not_told(void **state)
     assert_int_equal(told.n, 0);
 }
 
-static void count_changes(void *ctx)
+static void count_changes(void *ctx, const struct change_marks *marks)
 {
+    (void)marks;
     ++*(_Atomic int *)ctx;
 }
 
