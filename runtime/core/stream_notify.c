@@ -32,11 +32,21 @@ static bool has_note_of(const struct commit *c, const struct stream *s, uint64_t
     return s->note_op != OP_NONE && c->claims[s->note_op].token == token;
 }
 
+/* The subscriptions are those by which the first one was made: where they have become others since,
+ * that one may tell of what is not subscribed to any more, or its position may be behind what a new
+ * one has to be told, so none of them may go in. */
+static void move_note(struct store_follow *note, const struct store_follow *to)
+{
+    uint64_t generation = note->generation;
+    *note = *to;
+    note->generation = generation;
+}
+
 uint32_t note_fill(struct commit *c, uint32_t i, struct frame *f)
 {
     struct stream *s = f->stream;
     if (has_note_of(c, s, f->token)) {
-        c->follows[s->note_op] = f->follow;
+        move_note(&c->follows[s->note_op], &f->follow);
         return i;
     }
     c->claims[i] = (struct store_claim){

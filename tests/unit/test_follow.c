@@ -273,6 +273,32 @@ static void a_full_connection_merges(void **state)
 
 /* ---- Without a stream ----------------------------------------------------------------------- */
 
+/* Frames that wait behind a commit, made before and after the worker heard of it. */
+static void RS_10_nothing_is_told_after_unsubscribe_though_frames_wait(void **state)
+{
+    (void)state;
+    struct wire *w = listen_at(0, NULL);
+    struct commit *commit = &rig.cores[0]->streams->commit;
+    subscribe("db://shop/note/a");
+    subscribe("db://shop/note/b");
+    rig_tick(&rig, 1100);
+    commit->is_under_way = true;
+    at(1);
+    unsubscribe("db://shop/note/a");
+    write_note("a");
+    follows_wake(rig.cores[0]->follows);
+    rig_settle(&rig);
+    rig_tick(&rig, 1100); /* it hears of the unsubscribe */
+    write_note("b");
+    rig_settle(&rig);
+    commit->is_under_way = false;
+    streams_flush(rig.cores[0]->streams);
+    rig_settle(&rig);
+    rig_tick(&rig, 1100);
+    rig_settle(&rig);
+    UPDATES(w, URI("db://shop/note/b"));
+}
+
 static void RS_12_what_changed_meanwhile_is_told_once(void **state)
 {
     (void)state;
@@ -888,6 +914,7 @@ int main(void)
         T(REF_06_each_sequence_once_though_connections_change),
         T(a_full_connection_gets_all_later_and_in_order),
         T(a_full_connection_merges),
+        T(RS_10_nothing_is_told_after_unsubscribe_though_frames_wait),
         T(RS_12_what_changed_meanwhile_is_told_once),
         T(RS_12_what_no_connection_took_is_told_again),
         T(REF_27_a_resume_elsewhere_gets_what_it_missed_and_ids_rise),
