@@ -78,6 +78,7 @@ struct notice {
     bool is_gap;     /* what is no longer in the log; no change in particular */
     bool is_event;   /* of mode `all`, with memory of its own */
     bool is_pending; /* in the lists */
+    bool is_due;     /* its turn is among those that may go now */
     struct str key;  /* of the row that changed, behind this struct; STR_NONE: none */
 };
 

@@ -39,6 +39,7 @@ static void enter_all(struct follower *f, struct notice *notice)
 
 static void enter_due(struct follower *f, struct notice *notice)
 {
+    notice->is_due = true;
     struct link *at = f->due.before;
     while (at != &f->due && notice_in_turn(at)->seq > notice->seq)
         at = at->before;
@@ -69,7 +70,7 @@ static void add(struct notice *notice)
 
 static void take_out(struct notice *notice)
 {
-    notice->is_pending = false;
+    notice->is_pending = notice->is_due = false;
     notice->interest->n_notices--;
     link_remove(&notice->all);
     link_remove(&notice->turn);
@@ -302,8 +303,21 @@ void follower_make_ready(struct follower *f)
     follows_post(f->follows);
 }
 
+/* One walk, however many have become due: to put each in its place would take one for each. */
+static void sort_due(struct follower *f)
+{
+    for (struct link *l = f->all.next; l != &f->all; l = l->next) {
+        struct notice *notice = notice_in_all(l);
+        if (!notice->is_due)
+            continue;
+        link_remove(&notice->turn);
+        link_add_after(f->due.before, &notice->turn);
+    }
+}
+
 void follower_wait_over(struct follower *f, int64_t now_ms)
 {
+    bool any_over = false;
     for (struct link *l = f->waiting.next, *next; l != &f->waiting; l = next) {
         struct notice *notice = notice_in_turn(l);
         next = l->next;
@@ -311,9 +325,14 @@ void follower_wait_over(struct follower *f, int64_t now_ms)
             f->follows->has_waiting = true;
             continue;
         }
+        any_over = notice->is_due = true;
         link_remove(&notice->turn);
-        enter_due(f, notice);
+        link_add_after(f->due.before, &notice->turn);
     }
+    if (!any_over)
+        return;
+    sort_due(f);
+    follower_make_ready(f);
 }
 
 /* ---- Positions ------------------------------------------------------------------------------ */
