@@ -120,8 +120,11 @@ static bool waits_for(const struct bus_slot *slot, const struct change_marks *ma
     return !marks->v;
 }
 
+/* The commit before what was said of marks, as there the mark before the look: so that one of the
+ * two sees the other. */
 void bus_wake_followers(struct bus *bus, const struct change_marks *marks)
 {
+    atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; bus && i < bus->n; i++)
         if (waits_for(&bus->slots[i], marks))
             bus_wake(bus, i);
@@ -133,6 +136,7 @@ void bus_add_mark(struct bus *bus, uint64_t mark, int by)
         return;
     bus->slots[bus->self].has_marks = true;
     atomic_fetch_add(&bus->slots[bus->self].marks[bucket_of(mark)], (uint32_t)by);
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 void bus_on_wake(struct bus *bus, void (*fn)(void *ctx), void *ctx)
