@@ -1,5 +1,5 @@
-/* tests/unit/fail_calloc.h - lets a chosen calloc fail.  Under valgrind,
- * which has its own, this one is not asked; heap_can_fail tells.
+/* tests/unit/fail_calloc.h - lets a chosen calloc fail. Under valgrind, which has its own, this one
+ * is not asked; heap_can_fail tells.
  */
 #ifndef TENON_TESTS_FAIL_CALLOC_H
 #define TENON_TESTS_FAIL_CALLOC_H
