@@ -21,6 +21,10 @@
     X(SESSION_GONE, -32600, 404, "Session not found")                        \
     X(VERSION, -32600, 400, "Unsupported MCP-Protocol-Version")              \
     X(FORBIDDEN, -32600, 403, "Forbidden")                                   \
+    X(UNAUTHORIZED, -32600, 401, "Unauthorized")                             \
+    X(SCOPE, -32600, 403, "The token lacks a scope")                         \
+    X(RATE, -32600, 429, "Too many requests")                                \
+    X(QUOTA, -32600, 429, "The quota is used up")                            \
     X(NOT_ACCEPTABLE, -32600, 406, "Not acceptable")                         \
     X(MEDIA_TYPE, -32600, 415, "Content-Type must be application/json")      \
     X(TOO_LARGE, -32600, 413, "Request body is too large")                   \

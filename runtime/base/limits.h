@@ -154,6 +154,11 @@
 #define HANDLER_NICE                 10  /* of a handler thread: the loop goes before it */
 #define WORKERS_MAX                  64
 
+/* Users, roles, tokens: core/access.h */
+#define ACCESS_NAME_BYTES   256
+#define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
+#define CREDENTIAL_BYTES    (8u << 10)   /* of an Authorization header; more is refused unread */
+
 /* Commands of manifests: manifest/exec.h */
 #define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */
 #define EXEC_WORDS_MAX        256

@@ -59,6 +59,7 @@ static int read_member(struct call *batch, struct str text, struct member *ret)
     ret->call = call;
     call->arena.limit = batch->arena.limit;
     call->in = batch->in;
+    access_ref(call->in.access);
     call->batch = batch;
     call->finish = member_answered;
     char *copy = arena_zalloc(&call->arena, (size_t)text.n + JSON_PADDING_BYTES);

@@ -27,6 +27,7 @@ void call_free(struct call *call)
 {
     if (!call)
         return;
+    access_unref(call->in.access);
     catalog_unref(call->catalog);
     buf_done(&call->out.body);
     arena_done(&call->arena);

@@ -13,6 +13,7 @@
 #define TENON_CORE_CALL_H
 
 #include "base/arena.h"
+#include "core/access.h"
 #include "schema/json_schema.h"
 #include "wire/rpc.h"
 
@@ -37,7 +38,7 @@ struct call_inbound {
     struct str session_id; /* Mcp-Session-Id as sent; STR_NONE: no such header */
     struct str version;    /* MCP-Protocol-Version as sent; STR_NONE: no such header */
     struct str last_event; /* Last-Event-ID as sent (GET); STR_NONE: no such header */
-    struct str user;       /* authenticated user; "" for nobody */
+    struct access *access; /* who asks: a reference of the call's own; NULL: nobody may */
 };
 
 struct call_answer {

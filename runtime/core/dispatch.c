@@ -53,8 +53,8 @@ int dispatch_enter_session(struct core *core, struct call *call)
         return call_explain(call, ERR_REQUEST, STR("initialize comes first"), STR_NONE);
     if (err == 0)
         err = check_version(call);
-    if (err == 0 && !str_eq(session->record.user, call->in.user))
-        err = ERR_FORBIDDEN;
+    if (err == 0 && !str_eq(session->record.user, call->in.access->user))
+        err = ERR_SESSION_GONE; /* as one that never was: CHECKLIST S-13 */
     if (err < 0)
         return err;
     call->session = session;
@@ -264,7 +264,9 @@ static void handle_get(struct core *core, struct call *call)
 void core_handle(struct core *core, struct call *call)
 {
     call->core = core;
-    if (!core->config.profile_enabled[call->in.profile])
+    if (!call->in.access)
+        dispatch_fail(call, ERR_UNAUTHORIZED);
+    else if (!core->config.profile_enabled[call->in.profile])
         dispatch_fail(call, ERR_NO_ENDPOINT);
     else if (call->in.verb == CALL_POST)
         handle_post(core, call);

@@ -349,5 +349,8 @@ void interests_each(struct follows *follows, enum follow_pace pace,
         break;
     case STORE_RESOURCE_CHANGED:
         each_of_hash(index, mark_of_uri(change->key), change, fn, ctx);
+        break;
+    case STORE_ACCESS_CHANGED: /* tells nobody of a resource */
+        break;
     }
 }

@@ -136,7 +136,7 @@ int session_new(struct core *core, struct call *call, struct str version, struct
     session->revision = revision_find(version);
     session->record = (struct store_session){
         .id = STR(""),
-        .user = arena_str(arena, call->in.user),
+        .user = arena_str(arena, call->in.access->user),
         .profile = str_of(profile_name(call->in.profile)),
         .version = arena_str(arena, version),
         .client_info = arena_str(arena, client_info),

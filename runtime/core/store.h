@@ -209,6 +209,33 @@ struct store_checked {
 int store_check(struct store *store, void (*report)(void *ctx, struct str finding), void *ctx,
                 struct store_checked *ret);
 
+/* ---- Users, roles, tokens (space DATA): core/access_record.h ------------------------------------
+ */
+
+enum store_access_kind { STORE_USER = 1, STORE_ROLE, STORE_TOKEN };
+
+struct store_access {
+    enum store_access_kind kind;
+    struct str name;   /* any bytes, 1 to ACCESS_NAME_BYTES */
+    struct str record; /* JSON of core's own, at most ACCESS_RECORD_BYTES */
+    uint64_t version;  /* sequence of its last change; set by the store */
+};
+
+/* The sequence of the last change of any of them; 0: there never was one. */
+int store_access_version(struct store_view *view, uint64_t *ret);
+/* 0 or ERR_ABSENT. Copied into arena. */
+int store_get_access(struct store_view *view, enum store_access_kind kind, struct str name,
+                     struct arena *arena, struct store_access *ret);
+typedef int (*store_access_fn)(void *ctx, const struct store_access *access); /* 0: go on */
+/* By name, behind `after` (STR_NONE: from the first). */
+int store_scan_access(struct store_view *view, enum store_access_kind kind, struct str after,
+                      store_access_fn fn, void *ctx);
+
+/* ---- Quotas (space SYS) --------------------------------------------------------------------- */
+
+/* What has been used of the quota of this key in the window that stands; 0 if there is none. */
+int store_get_quota(struct store_view *view, struct str key, int64_t now_ms, uint64_t *ret_used);
+
 /* ---- Change log ----------------------------------------------------------------------------- */
 
 enum store_change_kind {
@@ -217,6 +244,7 @@ enum store_change_kind {
     STORE_TABLE_PUT,
     STORE_TABLE_DROPPED,
     STORE_RESOURCE_CHANGED, /* of a component; `key` is its URI, `table` 0 */
+    STORE_ACCESS_CHANGED,   /* of a user, role or token; `key` is its name, `table` its kind */
 };
 
 struct store_change {
@@ -368,12 +396,14 @@ int store_scan_jobs(struct store_view *view, store_job_fn fn, void *ctx); /* by 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 enum store_op_kind {
-    STORE_PUT_ROW,      /* ERR_ABSENT if there is no such table */
-    STORE_DELETE_ROW,   /* STORE_ANY: no row is no error, and no change */
-    STORE_PUT_TABLE,    /* creates or changes, by name; ret_table is its id */
-    STORE_DROP_TABLE,   /* its rows go too */
-    STORE_LOG_RESOURCE, /* only enters a STORE_RESOURCE_CHANGED of `key`, URI_BYTES_MAX at most */
-    STORE_PUT_SESSION,  /* the whole record */
+    STORE_PUT_ROW,       /* ERR_ABSENT if there is no such table */
+    STORE_DELETE_ROW,    /* STORE_ANY: no row is no error, and no change */
+    STORE_PUT_TABLE,     /* creates or changes, by name; ret_table is its id */
+    STORE_DROP_TABLE,    /* its rows go too */
+    STORE_LOG_RESOURCE,  /* only enters a STORE_RESOURCE_CHANGED of `key`, URI_BYTES_MAX at most */
+    STORE_PUT_ACCESS,    /* `access`, by its kind and name; if_version is of that record */
+    STORE_DELETE_ACCESS, /* likewise; STORE_ANY: none is no error, and no change */
+    STORE_PUT_SESSION,   /* the whole record */
     /* active_ms and expires_ms of `session`, and `initialized` if it is; never makes a record:
      * without one ERR_ABSENT by STORE_PRESENT, nothing by STORE_ANY */
     STORE_TOUCH_SESSION,
@@ -423,7 +453,11 @@ enum store_op_kind {
     STORE_DELETE_PUSH,  /* of claim->session, by push_seq. ERR_ABSENT: somebody took it.
                            ERR_CONFLICT: the claim has another token */
     STORE_PUT_MAIL,     /* `message` to `to`; ret_seq its seq */
-    STORE_DELETE_MAIL,  /* of slot to.slot, up to mail_seq; the first TXN_ROWS_MAX of them */
+    /* Adds `n` to what was used of the quota `key` (at most ACCESS_NAME_BYTES) in the window that
+     * ends at until_ms; one that has ended begins anew. ERR_QUOTA: that would be more than
+     * quota_max, and nothing is added. ret_seq: what is used then. */
+    STORE_TAKE_QUOTA,
+    STORE_DELETE_MAIL, /* of slot to.slot, up to mail_seq; the first TXN_ROWS_MAX of them */
 };
 
 /* The condition on what is there: else ERR_EXISTS, ERR_ABSENT or ERR_CONFLICT and nothing is done.
@@ -441,6 +475,11 @@ struct store_op {
     const struct store_table *put_table; /* PUT_TABLE; id 0, or the id that the name has */
     const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
     const struct store_job *job;
+    const struct store_access *access;
+    /* PUT_ACCESS, DELETE_ACCESS: store_access_version as it was read; another one by now:
+     * ERR_STALE. 0: any. */
+    uint64_t access_version;
+    uint64_t quota_max;
     /* Streams, pushes, mail */
     const struct store_stream *stream;
     const struct store_claim *claim;

@@ -115,7 +115,7 @@ static bool fill_call(struct exchange *x, const struct http_head *head,
         .profile = plan->profile,
         .accepts_json = plan->accepts_json,
         .accepts_sse = plan->accepts_sse,
-        .user = STR(""),
+        .access = access_super(),
     };
     return copy_present(&call->arena, plan->allowed_origin, &x->allowed_origin) &&
            copy_present(&call->arena, head->session_id, &call->in.session_id) &&

@@ -183,7 +183,7 @@ static int fill_call(struct stdio *s, struct call *call, struct str line)
         .accepts_json = true,
         .accepts_sse = true,
         .body = {body, line.n},
-        .user = STR(""),
+        .access = access_super(),
     };
     return 0;
 }

@@ -94,7 +94,7 @@ static void ask(const void *data, size_t size)
     call->in = (struct call_inbound){
         .body = {body, (uint32_t)size},
         .session_id = session[0] ? arena_str(&call->arena, str_of(session)) : STR_NONE,
-        .user = STR(""),
+        .access = access_super(),
     };
     call->finish = finish;
     answered = false;

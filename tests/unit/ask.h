@@ -213,6 +213,16 @@ static inline void leave_bytes(struct arena *a, size_t n)
     a->limit = a->used + (n < here ? 0 : n - here);
 }
 
+/* Who may do everything, by that name; freed with the call. */
+static inline struct access *access_of(struct call *call, const char *user)
+{
+    struct access *access = arena_zalloc(&call->arena, sizeof *access);
+    *access = *access_super();
+    access->refs = 2;
+    access->user = arena_str(&call->arena, str_of(user));
+    return access;
+}
+
 static inline void fill(struct bench *b, struct call *call, struct str body)
 {
     arena_init(&call->arena, 0);
@@ -228,7 +238,7 @@ static inline void fill(struct bench *b, struct call *call, struct str body)
         .body = {copy, body.n},
         .session_id = header(call, b->session),
         .version = strcmp(b->version, "-") ? header(call, b->version) : STR(""),
-        .user = arena_str(&call->arena, str_of(b->user)),
+        .access = access_of(call, b->user),
     };
     if (b->arena_limit)
         leave_bytes(&call->arena, b->arena_limit);

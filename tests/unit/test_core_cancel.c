@@ -77,7 +77,7 @@ static struct call *begin(const char *format, ...)
         .accepts_json = true,
         .body = {body, (uint32_t)n},
         .session_id = session[0] ? arena_str(&call->arena, str_of(session)) : STR_NONE,
-        .user = STR(""),
+        .access = access_super(),
     };
     call->finish = answered;
     core_handle(core, call);

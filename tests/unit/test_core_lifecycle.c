@@ -349,9 +349,9 @@ static void S_13_a_session_belongs_to_its_user(void **state)
     strcpy(bench.user, "ada");
     bench_connect(*state, "2025-06-18");
     strcpy(bench.user, "bob");
-    ask(*state, 403, PING, ERR_PATTERN("-32600"));
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
     bench.user[0] = '\0';
-    ask(*state, 403, PING, ERR_PATTERN("-32600"));
+    ask(*state, 404, PING, ERR_PATTERN("-32600"));
     strcpy(bench.user, "ada");
     ask(*state, 200, PING, PONG);
 }

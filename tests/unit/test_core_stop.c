@@ -67,7 +67,7 @@ static struct call *begin(const char *body)
         .accepts_json = true,
         .body = {copy, (uint32_t)n},
         .session_id = session[0] ? arena_str(&call->arena, str_of(session)) : STR_NONE,
-        .user = STR(""),
+        .access = access_super(),
     };
     call->finish = answered;
     n_begun++;
