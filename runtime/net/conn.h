@@ -59,6 +59,7 @@ struct conn {
 
 struct fence {
     const struct net_config *config;
+    struct tls *tls; /* NULL: plain HTTP */
     struct loop *loop;
     struct calls *calls;
     struct lws_context *context;

@@ -14,6 +14,7 @@
 #include "net/listener.h"
 #include "net/lock.h"
 #include "net/process.h"
+#include "net/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +56,7 @@ struct supervisor {
     int err; /* what net_serve returns */
     struct slot slots[N_SLOTS];
     struct board *board;
+    struct tls *tls;        /* NULL: plain HTTP */
     int wakes[WORKERS_MAX]; /* eventfds: net/bus.h */
     int lock, signals, notify, lifeline[2];
     int64_t kill_at_ms;
@@ -84,12 +86,17 @@ _Noreturn static void be_child(struct supervisor *s, struct slot *slot)
         .config = &s->config,
         .callbacks = s->callbacks,
         .board = s->board,
+        .tls = s->tls,
+        .settings = s->board->settings,
+        .certificates = s->board->certificates,
         .lifeline = s->lifeline[0],
         .notify = s->notify,
         .wakes = s->wakes,
         .listeners = slot->listeners,
     };
     drop_supervisor(s, slot);
+    if (slot == keeper(s))
+        tls_free(s->tls);
     exit(slot == keeper(s) ? keeper_main(&child) : worker_main(&child));
 }
 
@@ -337,8 +344,8 @@ static void say_listening(const struct supervisor *s)
             const struct net_address *a = &s->listen[i];
             bool v6 = strchr(a->host, ':');
             if (s->config.path[j])
-                log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", a->host, v6 ? "]" : "",
-                         a->port, s->config.path[j]);
+                log_info("listening on http%s://%s%s%s:%u%s", s->tls ? "s" : "", v6 ? "[" : "",
+                         a->host, v6 ? "]" : "", a->port, s->config.path[j]);
         }
 }
 
@@ -363,14 +370,38 @@ static void on_notified(struct supervisor *s)
         s->callbacks->ready(s->callbacks->ctx, s->listen[0].port);
 }
 
-static void reload(struct supervisor *s)
+static bool renew_settings(struct supervisor *s)
 {
     const struct net_callbacks *callbacks = s->callbacks;
     if (callbacks->validate && callbacks->validate(callbacks->ctx) < 0)
-        return; /* it has said why */
-    if (!callbacks->reload)
+        return false; /* it has said why */
+    if (!callbacks->reload) {
         log_warn("SIGHUP: the configuration is read at start only; a change needs a restart");
-    else
+        return false;
+    }
+    s->board->settings++;
+    return true;
+}
+
+static bool renew_certificates(struct supervisor *s)
+{
+    if (!s->tls)
+        return false;
+    if (tls_reload(s->tls) < 0) {
+        log_error("SIGHUP: the certificate that holds stays");
+        return false;
+    }
+    log_info("SIGHUP: new connections get the certificate as it is now");
+    tls_warn(s->tls);
+    s->board->certificates++;
+    return true;
+}
+
+/* One may be good while the other is not. */
+static void reload(struct supervisor *s)
+{
+    bool settings = renew_settings(s), certificates = renew_certificates(s);
+    if (settings || certificates)
         signal_workers(s, SIGHUP);
 }
 
@@ -506,6 +537,7 @@ static void close_fd(int fd)
 
 static void done(struct supervisor *s)
 {
+    tls_free(s->tls);
     for (int i = 0; i < N_SLOTS; i++)
         for (int j = 0; j < LISTEN_MAX; j++)
             close_fd(s->slots[i].listeners[j]);
@@ -531,9 +563,22 @@ static void init(struct supervisor *s, const struct net_callbacks *callbacks)
         s->wakes[i] = -1;
 }
 
+static int open_tls(struct supervisor *s)
+{
+    const struct net_tls *tls = &s->config.tls;
+    if (!tls->certificate && !tls->key && !tls->client_ca && !tls->require_client)
+        return 0;
+    int err = tls_new(tls, &s->tls);
+    if (!err)
+        tls_warn(s->tls);
+    return err;
+}
+
 static int prepare(struct supervisor *s, const struct net_config *config)
 {
     int err = fill_config(s, config);
+    if (!err)
+        err = open_tls(s);
     if (!err && s->config.data_dir)
         err = lock_take(s->config.data_dir, &s->lock);
     if (!err)
