@@ -54,6 +54,6 @@ int SSL_read(SSL *ssl, void *to, int n)
 {
     size_t got = 0;
     if (n < 0 || !SSL_read_ex(ssl, to, (size_t)n, &got))
-        return -1;
+        return SSL_get_error(ssl, 0) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
     return (int)show(SSL_get_fd(ssl), to, (ssize_t)got, false);
 }
