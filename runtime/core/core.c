@@ -128,7 +128,7 @@ void core_free(struct core *core)
     follows_free(core->follows);
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
-    catalog_unref(core->catalog);
+    catalog_forget(core);
     arena_done(&core->arena);
     free(core);
 }
