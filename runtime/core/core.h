@@ -34,13 +34,14 @@ struct core_config {
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
     const struct core_transfer *transfer;                /* core/file_transfer.h; NULL: no files */
-    struct bus *bus;                   /* to the other workers; NULL: there are none */
-    struct tenon *components;          /* core/component.h; NULL: none. Not the core's own */
-    int64_t ask_timeout_ms;            /* for a client's answer; 0: ASK_TIMEOUT_MS */
-    uint32_t stream_frames;            /* kept of a stream; 0: STREAM_FRAMES */
-    uint32_t coalesce_ms;              /* of subscriptions that do not say */
-    uint32_t max_subscriptions;        /* of a session; 0: SUBSCRIPTIONS_SESSION_MAX */
-    const struct access_rules *access; /* core/access.h; NULL: nobody without a record may */
+    /* core/access.h; NULL: nobody without a record may do anything. */
+    const struct access_rules *access;
+    struct bus *bus;            /* to the other workers; NULL: there are none */
+    struct tenon *components;   /* core/component.h; NULL: none. Not the core's own */
+    int64_t ask_timeout_ms;     /* for a client's answer; 0: ASK_TIMEOUT_MS */
+    uint32_t stream_frames;     /* kept of a stream; 0: STREAM_FRAMES */
+    uint32_t coalesce_ms;       /* of subscriptions that do not say */
+    uint32_t max_subscriptions; /* of a session; 0: SUBSCRIPTIONS_SESSION_MAX */
 };
 
 /* Takes what may change while a server runs: times of sessions and questions, sizes of list
