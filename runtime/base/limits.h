@@ -163,6 +163,7 @@
 #define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
 #define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */
 #define ACCESS_ROLES_MAX    32    /* of a user */
+#define ACCESS_TOKENS_MAX   900   /* of a user; they go with him in one transaction */
 #define ACCESS_LABEL_BYTES  128   /* of a token */
 #define ACCESS_RETRIES_MAX  100   /* of a change of records that others keep overtaking */
 
