@@ -99,7 +99,7 @@ static int run_list(const struct cli_args *args)
     uint64_t n = 0;
     int status = cli_manage_open(&c, args, true);
     if (status == 0) {
-        int err = manage_list_roles(&c.m, print_role, &n);
+        int err = manage_list_roles(&c.m, STR_NONE, print_role, &n);
         if (err == 0 && n == 0)
             fprintf(stderr, "no roles in %s (tenon role put makes one)\n", c.data.config.data_dir);
         status = err < 0 ? cli_manage_tell(&c, err) : cli_flush();

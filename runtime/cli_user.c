@@ -49,7 +49,7 @@ static int count(void *ctx, const struct access_user *user)
 static void advise(struct cli_manage *c, const char *name)
 {
     uint64_t n = 0;
-    manage_list_users(&c->m, count, &n);
+    manage_list_users(&c->m, STR_NONE, count, &n);
     if (n == 1)
         fputs("the first user: from now on nobody may use a server on this data without a token "
               "(unless auth.anonymousRole says so)\n",
@@ -106,7 +106,7 @@ static int run_list(const struct cli_args *args)
     uint64_t n = 0;
     int status = cli_manage_open(&c, args, true);
     if (status == 0) {
-        int err = manage_list_users(&c.m, print_user, &n);
+        int err = manage_list_users(&c.m, STR_NONE, print_user, &n);
         if (err == 0 && n == 0)
             fprintf(stderr, "no users in %s (tenon user create makes one)\n",
                     c.data.config.data_dir);
