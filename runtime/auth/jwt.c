@@ -1,6 +1,7 @@
 /* auth/jwt.c - see jwt.h. */
 #include "auth/jwt.h"
 
+#include "auth/scope.h"
 #include "auth/uri.h"
 #include "base/base64.h"
 #include "base/err.h"
@@ -138,23 +139,16 @@ static int get_subject(const struct judging *j, const struct json *claims, struc
     return 0;
 }
 
-/* RFC 6749, 3.3: printable, but no quote and no backslash. */
-static bool is_scope(struct str s)
-{
-    for (uint32_t i = 0; i < s.n; i++)
-        if (s.p[i] <= ' ' || s.p[i] > '~' || s.p[i] == '"' || s.p[i] == '\\')
-            return false;
-    return true;
-}
-
 /* "a  b" as "a b" behind what is there. */
 static bool add_scopes(struct str text, struct buf *out)
 {
     while (text.p) {
         struct str name = str_cut(&text, ' ');
-        if (!is_scope(name))
+        if (name.n == 0)
+            continue;
+        if (!scope_is_valid(name))
             return false;
-        if (name.n && out->n)
+        if (out->n)
             buf_add_char(out, ' ');
         buf_add_str(out, name);
     }
