@@ -10,6 +10,7 @@
 #include "base/log_ring.h"
 #include "cli.h"
 #include "cli_access.h"
+#include "cli_auth.h"
 #include "component_watch.h"
 #include "components.h"
 #include "net/loop.h"
@@ -39,6 +40,7 @@ struct server {
     struct store_config store_config;
     struct core_transfer transfer;
     struct access_rules access;
+    struct cli_auth auth;
     struct core_config core_config;
     struct store *store; /* of this process */
     struct core *core;   /* likewise; in a worker */
@@ -424,7 +426,8 @@ static int serve(struct server *server)
         log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
         return CLI_FAILED;
     }
-    if (cli_access_rules(config, &server->access) != CLI_DONE)
+    if (cli_access_rules(config, &server->access) != CLI_DONE ||
+        cli_auth_open(config, &server->arena, &server->auth, &server->access) != CLI_DONE)
         return CLI_FAILED;
     if (open_board(server) < 0)
         return CLI_FAILED;
@@ -443,6 +446,7 @@ static int run_serve(const struct cli_args *args)
     int status = server_init(&server, args);
     if (status == 0)
         status = serve(&server);
+    cli_auth_close(&server.auth);
     arena_done(&server.arena);
     return status;
 }

@@ -45,6 +45,10 @@ struct config {
     uint32_t ask_timeout_ms;
     uint32_t coalesce_ms, max_subscriptions;
     const char *anonymous_role; /* "": not given; "none" */
+    /* signed tokens; NULL: not given */
+    const char *auth_resource, *auth_issuer, *auth_audience, *auth_jwks, *auth_required_scope;
+    struct config_list auth_servers, auth_scopes;
+    uint32_t auth_jwks_max_age_s, auth_clock_skew_s;
     union {
         uint32_t count;
         const char *text;
