@@ -16,6 +16,7 @@
 
 #include "core/role.h"
 
+struct call;
 struct core;
 
 enum credential_kind {
@@ -52,5 +53,11 @@ void access_unref(struct access *access); /* NULL is fine */
 #define ACCESS_LATER 1
 int access_identify(struct core *core, const struct credential *credential, struct access **ret,
                     const char **ret_why);
+
+/* After ACCESS_LATER, instead of core_handle, with the call complete but for in.access: fetches the
+ * keys on a handler thread, asks access_identify again, and hands the call to core_handle, or
+ * answers it with the error (call->out.why then says what *ret_why would). The text of the
+ * credential lies in the call's arena, and is wiped. */
+void access_wait(struct core *core, struct call *call, const struct credential *credential);
 
 #endif
