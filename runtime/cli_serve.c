@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "cli.h"
+#include "cli_access.h"
 #include "component_watch.h"
 #include "components.h"
 #include "net/loop.h"
@@ -37,6 +38,7 @@ struct server {
     struct arena arena;
     struct store_config store_config;
     struct core_transfer transfer;
+    struct access_rules access;
     struct core_config core_config;
     struct store *store; /* of this process */
     struct core *core;   /* likewise; in a worker */
@@ -261,6 +263,8 @@ static int keeper_start(void *ctx)
         err = watch_components(server);
     if (err == 0 && atomic_exchange(&server->board->is_kept, true))
         component_watch_force(server->watch);
+    else if (err == 0)
+        cli_access_say(&server->access, server->store);
     return err;
 }
 
@@ -356,6 +360,7 @@ static int server_init(struct server *server, const struct cli_args *args)
     fill_core_config(&server->config, &server->core_config);
     server->transfer = transfer_jobs(server->config.data_dir);
     server->core_config.transfer = &server->transfer;
+    server->core_config.access = &server->access;
     return 0;
 }
 
@@ -419,6 +424,8 @@ static int serve(struct server *server)
         log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
         return CLI_FAILED;
     }
+    if (cli_access_rules(config, &server->access) != CLI_DONE)
+        return CLI_FAILED;
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)

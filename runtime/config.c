@@ -47,6 +47,9 @@ static const struct key keys[] = {
      "Origin values of browser clients, beside loopback ones; \"*\": any"},
     {"allowedHosts", LIST, AT(allowed_hosts), 0, 0, NULL,
      "Host names without port, beside loopback ones"},
+    {"auth.anonymousRole", TEXT, AT(anonymous_role), 0, 0, "",
+     "role of clients without a token; none: they are refused. Not given: they are refused, but "
+     "may do everything on a loopback address as long as there are no users"},
     {"bodyLimitBytes", COUNT, AT(body_limit_bytes), 1024, BODY_LIMIT_MAX_BYTES, "4194304",
      "largest request body"},
     {"listPageSize", COUNT, AT(list_page), 1, 10000, "200",

@@ -44,6 +44,7 @@ struct config {
     uint32_t search_max, search_scan_rows, row_bytes;
     uint32_t ask_timeout_ms;
     uint32_t coalesce_ms, max_subscriptions;
+    const char *anonymous_role; /* "": not given; "none" */
     union {
         uint32_t count;
         const char *text;

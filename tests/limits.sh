@@ -7,10 +7,10 @@ cd "$top" || exit 1
 
 # NAME  FILE under tests/unit/  WORD of that file (a setting that replaces the default, a test)
 hit_by=(
-    "SCHEMA_RECURSION_MAX       test_json_schema.c       SC_14_recursion_is_bounded_and_fits_a_small_stack"
-    "SCHEMA_STEPS_MAX           test_json_schema.c       SC_11_an_exponential_schema_meets_the_step_limit"
-    "SCHEMA_CHECK_MS_MAX        test_json_schema.c       SC_13_many_slow_patterns_meet_the_time_limit"
-    "SCHEMA_PATTERN_STEPS_MAX   test_json_schema.c       SC_12_a_pattern_that_explodes_is_a_limit"
+    "SCHEMA_RECURSION_MAX       test_json_schema_limits.c SC_14_recursion_is_bounded_and_fits_a_small_stack"
+    "SCHEMA_STEPS_MAX           test_json_schema_limits.c SC_11_an_exponential_schema_meets_the_step_limit"
+    "SCHEMA_CHECK_MS_MAX        test_json_schema_limits.c SC_13_many_slow_patterns_meet_the_time_limit"
+    "SCHEMA_PATTERN_STEPS_MAX   test_json_schema_limits.c SC_12_a_pattern_that_explodes_is_a_limit"
     "FILTER_NODES_MAX           test_filter.c            refused_by_limit"
     "CHANGE_LOG_KEEP            test_store_contract.c    log_keep"
     "CONNS_MAX                  test_http_limits.c       conns_max"

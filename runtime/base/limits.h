@@ -158,6 +158,14 @@
 #define ACCESS_NAME_BYTES   256
 #define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
 #define CREDENTIAL_BYTES    (8u << 10)   /* of an Authorization header; more is refused unread */
+#define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
+#define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
+#define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
+#define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */
+#define ACCESS_ROLES_MAX    32    /* of a user */
+#define ACCESS_TOKENS_MAX   900   /* of a user; they go with him in one transaction */
+#define ACCESS_LABEL_BYTES  128   /* of a token */
+#define ACCESS_RETRIES_MAX  100   /* of a change of records that others keep overtaking */
 
 /* Commands of manifests: manifest/exec.h */
 #define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */

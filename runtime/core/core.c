@@ -54,6 +54,8 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     if (err == 0)
         err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)
+        err = accesses_new(core, &core->accesses);
+    if (err == 0)
         err = resource_uris_init(&core->uris, &core->arena);
     if (err < 0) {
         core_free(core);
@@ -129,6 +131,7 @@ void core_free(struct core *core)
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
     catalog_unref(core->catalog);
+    accesses_free(core->accesses);
     arena_done(&core->arena);
     free(core);
 }

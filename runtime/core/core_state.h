@@ -42,6 +42,7 @@ struct core {
     struct scans scans;
     struct jobs jobs;
     struct batches batches;
+    struct accesses *accesses;
     struct bus *own_bus; /* if the config has none; NULL */
     struct mail mail;
     struct running running;

@@ -1,6 +1,6 @@
 /* schema/json_schema_keywords.c - the one table of keywords: in which dialects each stands, what
  * schemas it holds, and how its value becomes a rule. What is not in the table is an annotation. */
-#include "schema/json_schema_parts.h"
+#include "schema/json_schema_keyword.h"
 
 #include "base/err.h"
 
@@ -11,25 +11,6 @@
 #define LATEST (1u << JSON_SCHEMA_2020_12)
 #define OLD    (1u << JSON_SCHEMA_DRAFT_07)
 #define BOTH   (LATEST | OLD)
-
-struct use {
-    struct compiler *c;
-    struct subschema *sub;
-    const struct tape_node *value;
-    struct str base;
-    const struct keyword *keyword;
-};
-
-struct keyword {
-    struct str name;
-    uint8_t dialects;
-    uint8_t form;
-    uint16_t offset; /* where in its rules the value goes, for those who take it from here */
-    void (*compile)(const struct use *use); /* NULL: nothing to judge by */
-};
-
-/* The value is not what it should be. */
-#define misuse(use, node, ...) refuse((use)->c, node, (use)->keyword->name.p, __VA_ARGS__)
 
 /* ---- rules are made when the first keyword needs them ---------------------------------------- */
 
@@ -60,16 +41,6 @@ static struct array_rules *array_rules(const struct use *use)
         }
     }
     return use->sub->array;
-}
-
-static struct object_rules *object_rules(const struct use *use)
-{
-    if (!use->sub->object) {
-        use->sub->object = compiler_alloc(use->c, 1, sizeof(struct object_rules));
-        if (use->sub->object)
-            use->sub->object->max = UINT64_MAX;
-    }
-    return use->sub->object;
 }
 
 static struct general_rules *general_rules(const struct use *use)
@@ -107,6 +78,14 @@ static uint16_t types_of(const struct tape_node *name)
         if (str_eq(type_names[i].name, tape_str(name)))
             return type_names[i].types;
     return 0;
+}
+
+const char *keyword_type_name(struct str name)
+{
+    for (size_t i = 0; i < N_TYPES; i++)
+        if (str_eq(type_names[i].name, name))
+            return type_names[i].name.p;
+    return NULL;
 }
 
 void keyword_type_text(uint16_t types, char *out, size_t size)
@@ -221,13 +200,13 @@ static void compile_array_count(const struct use *use)
 
 static void compile_object_count(const struct use *use)
 {
-    set_count(use, object_rules(use));
+    set_count(use, keyword_object_rules(use));
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-static const struct schema_pattern *take_pattern(const struct use *use,
-                                                 const struct tape_node *text)
+const struct schema_pattern *keyword_take_pattern(const struct use *use,
+                                                  const struct tape_node *text)
 {
     const struct schema_pattern *pattern = NULL;
     struct str why;
@@ -245,7 +224,7 @@ static void compile_pattern(const struct use *use)
     if (use->value->kind != TAPE_STR)
         misuse(use, use->value, "string");
     else if (rules)
-        rules->pattern = take_pattern(use, use->value);
+        rules->pattern = keyword_take_pattern(use, use->value);
 }
 
 static void compile_format(const struct use *use)
@@ -278,7 +257,7 @@ static void compile_array_schema(const struct use *use)
 
 static void compile_object_schema(const struct use *use)
 {
-    set_schema(use, object_rules(use));
+    set_schema(use, keyword_object_rules(use));
 }
 
 static void compile_general_schema(const struct use *use)
@@ -369,143 +348,6 @@ static void compile_unique(const struct use *use)
         rules->unique = use->value->kind == TAPE_TRUE;
 }
 
-/* ---- objects -------------------------------------------------------------------------------- */
-
-static bool are_names(const struct use *use, const struct tape_node *array)
-{
-    const struct tape_node *name = array + 1;
-    if (array->kind != TAPE_ARRAY) {
-        misuse(use, array, "an array of strings");
-        return false;
-    }
-    for (uint32_t i = 0; i < array->n; i++, name = tape_next(name))
-        if (name->kind != TAPE_STR) {
-            misuse(use, name, "string");
-            return false;
-        }
-    int unique = value_all_unique(array);
-    if (unique < 0)
-        use->c->err = unique;
-    else if (!unique)
-        misuse(use, array, "each name once");
-    return unique == 1;
-}
-
-static struct property *find_property(struct object_rules *rules, struct str name, uint32_t hash)
-{
-    uint32_t at = hash & rules->mask;
-    for (; rules->slots[at]; at = (at + 1) & rules->mask) {
-        struct property *property = &rules->properties[rules->slots[at] - 1];
-        if (property->hash == hash && str_eq(property->name, name))
-            return property;
-    }
-    rules->properties[rules->n_properties] =
-        (struct property){.name = name, .hash = hash, .type = "a value"};
-    rules->slots[at] = ++rules->n_properties;
-    return &rules->properties[rules->n_properties - 1];
-}
-
-/* Room for n properties with an index of their names. */
-static bool make_room(const struct use *use, struct object_rules *rules, uint32_t n)
-{
-    uint32_t n_slots = 4;
-    while (n_slots < n * 2)
-        n_slots *= 2;
-    struct property *properties = compiler_alloc(use->c, n, sizeof *properties);
-    uint32_t *slots = compiler_alloc(use->c, n_slots, sizeof *slots);
-    if (!properties || !slots)
-        return false;
-    for (uint32_t i = 0; i < rules->n_properties; i++) {
-        uint32_t at = rules->properties[i].hash & (n_slots - 1);
-        while (slots[at])
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = i + 1;
-        properties[i] = rules->properties[i];
-    }
-    rules->properties = properties;
-    rules->slots = slots;
-    rules->mask = n_slots - 1;
-    return true;
-}
-
-static struct property *add_property(struct object_rules *rules, const struct tape_node *name)
-{
-    return find_property(rules, tape_str(name), value_hash_str(tape_str(name)));
-}
-
-static const char *single_type_name(const struct tape_node *schema)
-{
-    const struct tape_node *type = tape_get(schema, STR("type"));
-    for (size_t i = 0; type && type->kind == TAPE_STR && i < N_TYPES; i++)
-        if (str_eq(type_names[i].name, tape_str(type)))
-            return type_names[i].name.p;
-    return "a value";
-}
-
-static void compile_properties(const struct use *use)
-{
-    struct object_rules *rules = object_rules(use);
-    if (!rules || !make_room(use, rules, rules->n_properties + use->value->n + 1))
-        return;
-    tape_each (use->value, name, schema) {
-        struct property *property = add_property(rules, name);
-        property->schema = index_find(use->c, schema);
-        property->type = single_type_name(schema);
-    }
-}
-
-static void compile_required(const struct use *use)
-{
-    struct object_rules *rules = object_rules(use);
-    if (!are_names(use, use->value) || !rules ||
-        !make_room(use, rules, rules->n_properties + use->value->n + 1))
-        return;
-    const struct tape_node *name = use->value + 1;
-    for (uint32_t i = 0; i < use->value->n; i++, name = tape_next(name))
-        add_property(rules, name)->required = true;
-    rules->n_required = use->value->n;
-}
-
-static void compile_pattern_properties(const struct use *use)
-{
-    struct object_rules *rules = object_rules(use);
-    struct pattern_property *v = compiler_alloc(use->c, use->value->n + 1, sizeof *v);
-    uint32_t n = 0;
-    if (!rules || !v)
-        return;
-    tape_each (use->value, text, schema)
-        v[n++] = (struct pattern_property){take_pattern(use, text), index_find(use->c, schema)};
-    rules->patterns = v;
-    rules->n_patterns = n;
-}
-
-/* dependentRequired, dependentSchemas and dependencies go to one list. */
-static void compile_dependents(const struct use *use)
-{
-    struct object_rules *rules = object_rules(use);
-    if (use->value->kind != TAPE_OBJECT) {
-        misuse(use, use->value, "object");
-        return;
-    }
-    if (!rules)
-        return;
-    struct dependent *v =
-        compiler_alloc(use->c, rules->n_dependents + use->value->n + 1, sizeof *v);
-    if (!v)
-        return;
-    if (rules->n_dependents)
-        memcpy(v, rules->dependents, rules->n_dependents * sizeof *v);
-    rules->dependents = v;
-    tape_each (use->value, name, value) {
-        struct dependent *dependent = &v[rules->n_dependents++];
-        *dependent = (struct dependent){.name = tape_str(name), .keyword = use->keyword->name.p};
-        if (use->keyword->form != FORM_NONE)
-            dependent->schema = index_find(use->c, value);
-        if (!dependent->schema && are_names(use, value))
-            dependent->required = value;
-    }
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 #define IN(rules, field) offsetof(struct rules, field)
@@ -546,17 +388,17 @@ static const struct keyword keywords[] = {
      compile_array_schema},
     {STR_INIT("minProperties"), BOTH, FORM_NONE, IN(object_rules, min), compile_object_count},
     {STR_INIT("maxProperties"), BOTH, FORM_NONE, IN(object_rules, max), compile_object_count},
-    {STR_INIT("required"), BOTH, FORM_NONE, 0, compile_required},
-    {STR_INIT("properties"), BOTH, FORM_SCHEMA_MAP, 0, compile_properties},
-    {STR_INIT("patternProperties"), BOTH, FORM_SCHEMA_MAP, 0, compile_pattern_properties},
+    {STR_INIT("required"), BOTH, FORM_NONE, 0, keyword_compile_required},
+    {STR_INIT("properties"), BOTH, FORM_SCHEMA_MAP, 0, keyword_compile_properties},
+    {STR_INIT("patternProperties"), BOTH, FORM_SCHEMA_MAP, 0, keyword_compile_pattern_properties},
     {STR_INIT("additionalProperties"), BOTH, FORM_SCHEMA, IN(object_rules, additional),
      compile_object_schema},
     {STR_INIT("propertyNames"), BOTH, FORM_SCHEMA, IN(object_rules, names), compile_object_schema},
     {STR_INIT("unevaluatedProperties"), LATEST, FORM_SCHEMA, IN(object_rules, unevaluated),
      compile_object_schema},
-    {STR_INIT("dependentRequired"), LATEST, FORM_NONE, 0, compile_dependents},
-    {STR_INIT("dependentSchemas"), LATEST, FORM_SCHEMA_MAP, 0, compile_dependents},
-    {STR_INIT("dependencies"), OLD, FORM_DEPENDENCIES, 0, compile_dependents},
+    {STR_INIT("dependentRequired"), LATEST, FORM_NONE, 0, keyword_compile_dependents},
+    {STR_INIT("dependentSchemas"), LATEST, FORM_SCHEMA_MAP, 0, keyword_compile_dependents},
+    {STR_INIT("dependencies"), OLD, FORM_DEPENDENCIES, 0, keyword_compile_dependents},
     {STR_INIT("allOf"), BOTH, FORM_SCHEMAS, IN(general_rules, all_of), compile_general_schemas},
     {STR_INIT("anyOf"), BOTH, FORM_SCHEMAS, IN(general_rules, any_of), compile_general_schemas},
     {STR_INIT("oneOf"), BOTH, FORM_SCHEMAS, IN(general_rules, one_of), compile_general_schemas},

@@ -10,6 +10,15 @@
 #include "tests/unit/ask.h"
 #include "wire/json_write.h"
 
+#define ELICIT                                                                        \
+    "{\"message\":\"Name?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":" \
+    "{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]}}"
+#define SAMPLE_ASKED                                                                       \
+    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"hi\"}}]," \
+    "\"maxTokens\":10}"
+#define ACCEPT   "\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}"
+#define NO_ROOTS "\"result\":{\"roots\":[]}"
+
 #define N(a) (sizeof(a) / sizeof *(a))
 
 /* ---- What goes out -------------------------------------------------------------------------- */

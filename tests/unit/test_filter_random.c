@@ -11,7 +11,7 @@
  *
  * FILTER_SEED=n runs another sequence.
  */
-#include "filter_expression.h"
+#include "filter_reference.h"
 #include "plan_rig.h"
 
 #define FILTERS         100000
