@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "cli_access.h"
 #include "cli_auth.h"
+#include "cli_public.h"
 #include "component_watch.h"
 #include "components.h"
 #include "net/loop.h"
@@ -390,7 +391,7 @@ static int serve(struct server *server)
     server->core_config.n_workers = count_workers(config);
     server->store_config.has_keeper = true;
     const struct net_address listen = {config->listen.host, config->listen.port};
-    const struct net_config net = {
+    struct net_config net = {
         .listen = &listen,
         .n_listen = 1,
         .n_workers = server->core_config.n_workers,
@@ -429,6 +430,8 @@ static int serve(struct server *server)
     if (cli_access_rules(config, &server->access) != CLI_DONE ||
         cli_auth_open(config, &server->arena, &server->auth, &server->access) != CLI_DONE)
         return CLI_FAILED;
+    net.allow_public = cli_may_be_public(config, &server->store_config, server->access.verifier,
+                                         false);
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)

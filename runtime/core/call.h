@@ -42,10 +42,11 @@ struct call_inbound {
 };
 
 struct call_answer {
-    int http_status;       /* 200, 202, 204, 4xx, 5xx */
-    struct str session_id; /* to be sent as Mcp-Session-Id; STR_NONE: not */
-    struct buf body;       /* JSON; empty: no body and no Content-Type */
-    const char *why;       /* of 401: what is wrong with the credential (access_identify); NULL */
+    int http_status;        /* 200, 202, 204, 4xx, 5xx */
+    struct str session_id;  /* to be sent as Mcp-Session-Id; STR_NONE: not */
+    struct buf body;        /* JSON; empty: no body and no Content-Type */
+    const char *why;        /* of 401: what is wrong with the credential (access_identify); NULL */
+    uint32_t retry_after_s; /* of 429 and 503; 0: 1 */
 };
 
 struct call {

@@ -31,6 +31,10 @@ struct net_config {
     uint32_t n_origins;
     const struct str *hosts; /* allowed Host names (without port) beside loopback and listen ones */
     uint32_t n_hosts;
+    /* What a client without a good token is told of how to get one (RFC 9728): the JSON that is
+     * served at the well-known paths, and its URL, visible ASCII. NULL: nothing. */
+    const char *metadata, *metadata_url;
+    const char *scope; /* that tokens must have, or NULL */
     bool allow_client_delete;
     bool allow_public; /* else only loopback addresses may be bound */
     /* Tests lower these. */
