@@ -29,7 +29,7 @@ enum metric_gauge {
     METRIC_GAUGES,
 };
 
-#define METRIC_LATENCIES 14 /* bounds of the histogram; see metrics.c */
+#define METRIC_LATENCIES 14 /* bounds of the histogram: metrics.c */
 
 struct metrics {
     _Atomic uint64_t requests[MCP_METHODS + 1][METRIC_OUTCOMES]; /* the last: of no known method */

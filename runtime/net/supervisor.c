@@ -243,6 +243,7 @@ static void note_bad_end(struct supervisor *s, int status)
 static void on_death(struct supervisor *s, struct slot *slot, int status)
 {
     slot->pid = 0;
+    s->board->ready[slot - s->slots] = false;
     if (slot != keeper(s))
         bus_end(s->board->workers, s->wakes, s->config.n_workers, (uint32_t)(slot - s->slots));
     switch (s->stage) {
