@@ -103,6 +103,9 @@ static void urls_are_split(void **state)
     assert_int_equal(http_url_parse("http://[::1]:1/a/b", &url), 0);
     assert_string_equal(url.host, "::1");
     assert_string_equal(url.path, "/a/b");
+    assert_int_equal(http_url_parse("https://x", &url), 0);
+    assert_true(url.tls);
+    assert_string_equal(url.port, "443");
     assert_int_equal(http_url_parse("http://x", &url), 0);
     assert_string_equal(url.port, "80");
     assert_string_equal(url.path, "/");
