@@ -309,6 +309,28 @@ static void CATALOG_ROLES_MAX_roles_are_kept_and_the_oldest_goes(void **state)
     assert_int_equal(bench.core->n_views_made, made + 1);
 }
 
+static int count_views(void)
+{
+    int n = 0;
+    for (int i = 0; i < CATALOG_ROLES_MAX; i++)
+        n += bench.core->views[i] != NULL;
+    return n;
+}
+
+static void together_they_have_CATALOG_BYTES_MAX(void **state)
+{
+    static const char *const roles[] = {"{}", "{\"operations\":[\"a\"]}", "{\"tools\":[\"a\"]}"};
+    (void)state;
+    for (size_t i = 0; i < N(roles); i++) {
+        rig_become("a", roles[i]);
+        rig_ask("tools/list", "{}");
+        if (i == 1)
+            bench.core->views[0]->arena.used += CATALOG_BYTES_MAX; /* as if it were large */
+        assert_int_equal(count_views(), i == 2 ? 2 : i + 1);
+    }
+    assert_string_equal(bench.core->views[1]->role_text.p, roles[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +347,7 @@ int main(void)
         ROLE_TEST(shared_definitions_of_what_is_unread_are_not_shown),
         ROLE_TEST(cursors_serve_who_got_them),
         ROLE_TEST(CATALOG_ROLES_MAX_roles_are_kept_and_the_oldest_goes),
+        ROLE_TEST(together_they_have_CATALOG_BYTES_MAX),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
