@@ -157,7 +157,9 @@
 /* Users, roles, tokens: core/access.h */
 #define ACCESS_NAME_BYTES   256
 #define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
-#define CREDENTIAL_BYTES    (8u << 10)   /* of an Authorization header; more is refused unread */
+#define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
+#define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
+#define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 
 /* Commands of manifests: manifest/exec.h */
 #define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */
