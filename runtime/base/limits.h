@@ -181,6 +181,9 @@
 #define RSA_BITS_MIN        2048  /* of a key; shorter and longer ones are not used */
 #define RSA_BITS_MAX        8192
 #define JWT_SECONDS_MAX     253402300799.0 /* of exp, nbf, iat: the end of the year 9999 */
+#define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
+#define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
+#define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 
 /* Commands of manifests: manifest/exec.h */
 #define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */
