@@ -1,29 +1,9 @@
 /* core/access_pending.c - stands in for parts of access.h that other branches bring; goes with
  * them. Weak: theirs count as soon as they are there. */
 #include "base/err.h"
-#include "core/role.h"
 #include "core/store.h"
 
 #define PENDING __attribute__((weak))
-
-PENDING int role_parse(struct str text, struct arena *arena, const struct role **ret,
-                       struct schema_faults *faults)
-{
-    (void)text;
-    (void)arena;
-    (void)ret;
-    (void)faults;
-    return ERR_INTERNAL;
-}
-
-PENDING const struct role *role_join(const struct role *const *roles, uint32_t n,
-                                     struct arena *arena)
-{
-    (void)roles;
-    (void)n;
-    (void)arena;
-    return NULL;
-}
 
 PENDING int store_access_version(struct store_view *view, uint64_t *ret)
 {

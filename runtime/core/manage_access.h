@@ -21,7 +21,8 @@
 
 /* Borrowed until it returns. 0: go on; else stop. */
 typedef int (*manage_user_fn)(void *ctx, const struct access_user *user);
-int manage_list_users(struct manage *m, manage_user_fn fn, void *ctx); /* by name */
+/* By name, behind `after` (STR_NONE: from the first). */
+int manage_list_users(struct manage *m, struct str after, manage_user_fn fn, void *ctx);
 
 /* The roles must be there. */
 int manage_create_user(struct manage *m, struct str name, const struct str *roles,
@@ -41,7 +42,7 @@ int manage_drop_user(struct manage *m, struct str name, bool anyway);
 
 /* `record` is the tree as JSON. */
 typedef int (*manage_role_fn)(void *ctx, struct str name, struct str record);
-int manage_list_roles(struct manage *m, manage_role_fn fn, void *ctx); /* by name */
+int manage_list_roles(struct manage *m, struct str after, manage_role_fn fn, void *ctx);
 int manage_find_role(struct manage *m, struct str name, struct str *ret_record);
 /* Makes the role, or gives it another tree. ERR_PARSE, or ERR_PARAMS with `faults` of m. */
 int manage_put_role(struct manage *m, struct str name, struct str tree, bool anyway);

@@ -10,13 +10,14 @@
 
 /* ---- Listing -------------------------------------------------------------------------------- */
 
-static int scan(struct manage *m, enum store_access_kind kind, store_access_fn fn, void *ctx)
+static int scan(struct manage *m, enum store_access_kind kind, struct str after, store_access_fn fn,
+                void *ctx)
 {
     struct store_view *view;
     int err = store_view_open(m->store, STORE_DATA, &view);
     if (err < 0)
         return err;
-    err = store_scan_access(view, kind, STR_NONE, fn, ctx);
+    err = store_scan_access(view, kind, after, fn, ctx);
     store_view_close(view);
     return err;
 }
@@ -40,10 +41,10 @@ static int show_user(void *ctx, const struct store_access *access)
     return err;
 }
 
-int manage_list_users(struct manage *m, manage_user_fn fn, void *ctx)
+int manage_list_users(struct manage *m, struct str after, manage_user_fn fn, void *ctx)
 {
     struct listing l = {.user = fn, .ctx = ctx};
-    return scan(m, STORE_USER, show_user, &l);
+    return scan(m, STORE_USER, after, show_user, &l);
 }
 
 static int show_role(void *ctx, const struct store_access *access)
@@ -52,10 +53,10 @@ static int show_role(void *ctx, const struct store_access *access)
     return l->role(l->ctx, access->name, access->record);
 }
 
-int manage_list_roles(struct manage *m, manage_role_fn fn, void *ctx)
+int manage_list_roles(struct manage *m, struct str after, manage_role_fn fn, void *ctx)
 {
     struct listing l = {.role = fn, .ctx = ctx};
-    return scan(m, STORE_ROLE, show_role, &l);
+    return scan(m, STORE_ROLE, after, show_role, &l);
 }
 
 int manage_find_role(struct manage *m, struct str name, struct str *ret_record)

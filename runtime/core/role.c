@@ -412,7 +412,7 @@ static bool fits(const struct name_list *globs, struct str name)
 
 bool role_may_operation(const struct role *role, struct str name)
 {
-    bool may = role->is_super || fits(&role->operations, name);
+    bool may = role->is_super || (fits(&role->operations, name) && !operation_is_of_access(name));
     for (uint32_t i = 0; i < role->n_members && !may; i++)
         may = role_may_operation(role->members[i], name);
     return may;
