@@ -24,8 +24,11 @@ struct config_address {
     uint16_t port;
 };
 
+#define CONFIG_OFF "off" /* as the host of an address: none */
+
 struct config {
     struct config_address listen;
+    struct config_address metrics_listen; /* no host: not given */
     const char *data_dir;
     uint32_t workers; /* 0: one per core */
     enum store_mode mode;

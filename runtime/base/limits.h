@@ -215,6 +215,9 @@
 #define HTTP_SEND_MAX_MS      300000 /* and one that has not taken all of a reply by then */
 #define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
+#define MONITOR_CONNS_MAX     16    /* of the listener for metrics; see net/monitor.h */
+#define MONITOR_DEADLINE_S    5     /* of such a connection without a byte */
+#define MONITOR_HEAD_BYTES    8192  /* for its request */
 #define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
 #define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
 #define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */

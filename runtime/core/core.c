@@ -8,6 +8,7 @@
 #include "core/core_state.h"
 #include "core/dispatch.h"
 #include "core/follow.h"
+#include "core/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ void core_tick(struct core *core)
     follows_tick(core->follows);
     live_tick(core);
     components_tick(core->config.components);
+    metrics_look(core);
     if (now_ms < core->look_at_ms)
         return;
     core->look_at_ms = now_ms + BUS_LOOK_MS;
