@@ -29,9 +29,9 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(VFLAGS_$(VARIANT)) $(WARN) $(WERROR) $(DEFS)
 	-Iruntime -I. -I$(B)
 LDFLAGS_ALL = $(LDFLAGS) $(VFLAGS_$(VARIANT)) -pthread
 RE2C := re2c -W -Werror --no-generation-date --no-debug-info
-LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcrypto -lcsv -lm
+LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lcurl -lcrypto -lcsv -lmicrohttpd -lm
 
-ROOMS := base wire schema core store net manifest
+ROOMS := base wire schema core store net manifest auth
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y
 sources = $(wildcard $(1)/*.c) $(patsubst %.re,$(B)/%.re.c,$(wildcard $(1)/*.re)) \
 	$(patsubst %.y,$(B)/%.c,$(wildcard $(1)/*.y)) \
@@ -285,7 +285,8 @@ generate: build/tenon-gen ## spec/ to generated/; twice in a row changes nothing
 
 # ---- what a fresh machine needs (Debian 12)
 BUILD_PACKAGES := gcc libc6-dev re2c lemon libwebsockets-dev libev-dev liblmdb-dev libcbor-dev \
-	libpcre2-dev libssl-dev libcsv-dev iso-codes
+	libpcre2-dev libssl-dev libcjose-dev libjansson-dev libcurl4-openssl-dev libcsv-dev \
+	libmicrohttpd-dev iso-codes
 CHECK_PACKAGES := libcmocka-dev clang libclang-rt-14-dev clang-format valgrind curl jq wrk \
 	ca-certificates
 .PHONY: deps deps-build

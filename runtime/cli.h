@@ -99,6 +99,9 @@ extern const struct cli_command cli_table_create, cli_table_list, cli_table_desc
 extern const struct cli_command cli_table_alter, cli_table_drop;
 extern const struct cli_command cli_index_create, cli_index_list, cli_index_drop;
 extern const struct cli_command cli_session_list, cli_session_close;
+extern const struct cli_command cli_user_create, cli_user_list, cli_user_alter, cli_user_drop;
+extern const struct cli_command cli_role_put, cli_role_list, cli_role_show, cli_role_drop;
+extern const struct cli_command cli_token_create, cli_token_list, cli_token_revoke;
 extern const struct cli_command cli_component_check, cli_component_apply;
 extern const struct cli_command cli_explain, cli_import, cli_export, cli_doctor;
 

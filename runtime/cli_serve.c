@@ -9,6 +9,10 @@
 #include "base/log.h"
 #include "base/log_ring.h"
 #include "cli.h"
+#include "cli_metrics.h"
+#include "cli_access.h"
+#include "cli_auth.h"
+#include "cli_public.h"
 #include "component_watch.h"
 #include "components.h"
 #include "net/loop.h"
@@ -37,11 +41,14 @@ struct server {
     struct arena arena;
     struct store_config store_config;
     struct core_transfer transfer;
+    struct access_rules access;
+    struct cli_auth auth;
     struct core_config core_config;
     struct store *store; /* of this process */
     struct core *core;   /* likewise; in a worker */
     struct loop *loop;
     struct board *board;           /* shared; NULL: of stdio */
+    struct metrics *metrics;       /* shared, by slot of the worker; NULL: of stdio */
     struct component_watch *watch; /* in the keeper, and of stdio */
     uint32_t seen;                 /* of `asked` in the keeper, of `passed` in a worker */
 };
@@ -149,7 +156,8 @@ static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *
                         struct core **ret)
 {
     struct server *server = ctx;
-    (void)slot;
+    if (server->metrics)
+        metrics_begin(server->core_config.metrics = &server->metrics[slot]);
     server->seen = server->board ? atomic_load(&server->board->passed) : 0;
     int err =
         components_load_what_works(&server->config.components, &server->core_config.components);
@@ -261,6 +269,8 @@ static int keeper_start(void *ctx)
         err = watch_components(server);
     if (err == 0 && atomic_exchange(&server->board->is_kept, true))
         component_watch_force(server->watch);
+    else if (err == 0)
+        cli_access_say(&server->access, server->store);
     return err;
 }
 
@@ -299,6 +309,12 @@ static void keeper_stop(void *ctx)
     struct server *server = ctx;
     component_watch_free(server->watch);
     close_store(server);
+}
+
+static void keeper_metrics(void *ctx, struct buf *out)
+{
+    struct server *server = ctx;
+    cli_metrics_write(server->metrics, server->core_config.n_workers, server->store, out);
 }
 
 /* ---- in the supervisor ---------------------------------------------------------------------- */
@@ -356,6 +372,7 @@ static int server_init(struct server *server, const struct cli_args *args)
     fill_core_config(&server->config, &server->core_config);
     server->transfer = transfer_jobs(server->config.data_dir);
     server->core_config.transfer = &server->transfer;
+    server->core_config.access = &server->access;
     return 0;
 }
 
@@ -374,7 +391,8 @@ static int open_board(struct server *server)
     if (board == MAP_FAILED)
         return cli_failed("%s", err_text(ERR_NO_MEMORY)), ERR_NO_MEMORY;
     server->board = board;
-    return 0;
+    server->metrics = cli_metrics_new(server->core_config.n_workers);
+    return server->metrics ? 0 : (cli_failed("%s", err_text(ERR_NO_MEMORY)), ERR_NO_MEMORY);
 }
 
 static int serve(struct server *server)
@@ -383,7 +401,11 @@ static int serve(struct server *server)
     server->core_config.n_workers = count_workers(config);
     server->store_config.has_keeper = true;
     const struct net_address listen = {config->listen.host, config->listen.port};
-    const struct net_config net = {
+    struct net_address monitor;
+    bool monitor_is_wanted, has_monitor = cli_metrics_address(config, &monitor, &monitor_is_wanted);
+    struct net_config net = {
+        .monitor = has_monitor ? &monitor : NULL,
+        .monitor_is_wanted = monitor_is_wanted,
         .listen = &listen,
         .n_listen = 1,
         .n_workers = server->core_config.n_workers,
@@ -413,12 +435,18 @@ static int serve(struct server *server)
         .keeper_start = keeper_start,
         .keeper_tick = keeper_tick,
         .keeper_stop = keeper_stop,
+        .keeper_metrics = keeper_metrics,
         .ready = cli_value(server->args, "--print-client") ? print_client : NULL,
     };
     if (str_eq(str_of(config->mount_path), str_of(config->operations_path))) {
         log_error("mcp.operations.mountPath: expected another path than that of mcp.application");
         return CLI_FAILED;
     }
+    if (cli_access_rules(config, &server->access) != CLI_DONE ||
+        cli_auth_open(config, &server->arena, &server->auth, &server->access) != CLI_DONE)
+        return CLI_FAILED;
+    net.allow_public =
+        cli_may_be_public(config, &server->store_config, server->access.verifier, false);
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)
@@ -436,6 +464,7 @@ static int run_serve(const struct cli_args *args)
     int status = server_init(&server, args);
     if (status == 0)
         status = serve(&server);
+    cli_auth_close(&server.auth);
     arena_done(&server.arena);
     return status;
 }
@@ -472,6 +501,8 @@ static const struct cli_option serve_options[] = {
     CLI_OPTION_COMPONENT,
     {"--listen", "HOST:PORT", "address to serve on (default: 127.0.0.1:8750)", "listen"},
     {"--workers", "N", "worker processes (default: one per core)", "workers"},
+    {"--metrics-listen", "HOST:PORT", "address of /metrics, /healthz, /readyz, or off",
+     "metrics.listen"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",
      "mcp.session.allowClientDelete"},
     {"--port-file", "FILE", "gets the port as decimal text once it is open", NULL},

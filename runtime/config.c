@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { COUNT, SWITCH, TEXT, ADDRESS, PATH, MODE, LIST, OBJECT };
+enum kind { COUNT, SWITCH, TEXT, ADDRESS, ADDRESS_OR_OFF, PATH, MODE, LIST, OBJECT };
 
 struct key {
     const char *path;
@@ -47,10 +47,33 @@ static const struct key keys[] = {
      "Origin values of browser clients, beside loopback ones; \"*\": any"},
     {"allowedHosts", LIST, AT(allowed_hosts), 0, 0, NULL,
      "Host names without port, beside loopback ones"},
+    {"auth.anonymousRole", TEXT, AT(anonymous_role), 0, 0, "",
+     "role of clients without a token; none: they are refused. Not given: they are refused, but "
+     "may do everything on a loopback address as long as there are no users"},
+    {"auth.issuer", TEXT, AT(auth_issuer), 0, 0, NULL,
+     "whose signed tokens are taken (iss); not given: nobody's"},
+    {"auth.jwks", TEXT, AT(auth_jwks), 0, 0, NULL,
+     "its public keys: a file, or an https URL (http: of this machine)"},
+    {"auth.resource", TEXT, AT(auth_resource), 0, 0, NULL,
+     "URL by which clients reach this server"},
+    {"auth.audience", TEXT, AT(auth_audience), 0, 0, NULL,
+     "whom a token must be made for (aud); not given: auth.resource"},
+    {"auth.authorizationServers", LIST, AT(auth_servers), 0, 0, NULL,
+     "where clients are sent for a token; not given: auth.issuer"},
+    {"auth.scopes", LIST, AT(auth_scopes), 0, 0, NULL,
+     "SCOPE=ROLE: roles that a scope of a token gives; none: those of the user of its subject"},
+    {"auth.requiredScope", TEXT, AT(auth_required_scope), 0, 0, NULL,
+     "scope that every token must have"},
+    {"auth.jwksMaxAgeSeconds", COUNT, AT(auth_jwks_max_age_s), 1, DAY_S, "600",
+     "keys so old are fetched again; if they cannot be had, they serve six times as long"},
+    {"auth.clockSkewSeconds", COUNT, AT(auth_clock_skew_s), 0, 600, "60",
+     "between the issuer's clock and this one"},
     {"bodyLimitBytes", COUNT, AT(body_limit_bytes), 1024, BODY_LIMIT_MAX_BYTES, "4194304",
      "largest request body"},
     {"listPageSize", COUNT, AT(list_page), 1, 10000, "200",
      "entries of a page of a list method, tools excepted"},
+    {"metrics.listen", ADDRESS_OR_OFF, AT(metrics_listen), 0, 0, NULL,
+     "HOST:PORT of /metrics, /healthz and /readyz, or off; unset: 127.0.0.1:9750, if it is free"},
     {"mcp.session.idleTimeoutSeconds", COUNT, AT(session_idle_s), 1, 365 * DAY_S, "1800",
      "a session unused for so long is gone"},
     {"mcp.session.allowClientDelete", SWITCH, AT(allow_client_delete), 0, 0, "false",
@@ -97,6 +120,10 @@ static const struct {
     [ADDRESS] = {"\"type\":\"string\",\"pattern\":\"^(\\\\[[!-~]{1,63}\\\\]|[!-9;-Z^-~]{1,63}):[0-"
                  "9]{1,5}$\"",
                  "HOST:PORT, such as 127.0.0.1:8750 or [::1]:8750"},
+    [ADDRESS_OR_OFF] =
+        {"\"type\":\"string\",\"pattern\":\"^(off|(\\\\[[!-~]{1,63}\\\\]|[!-9;-Z^-~]{1,63}):[0-"
+         "9]{1,5})$\"",
+         "HOST:PORT, such as 127.0.0.1:9750, or off"},
     [PATH] =
         {"\"type\":\"string\",\"pattern\":\"^/[!-~]*[!-.0-~]$\",\"not\":{\"pattern\":\"[?#%]\"}",
          "a path such as /mcp"},
@@ -239,6 +266,10 @@ static int check(const struct key *key, const struct tape_node *value, struct ar
 static int store_address(struct config_address *ret, struct str v)
 {
     const char *colon = memrchr(v.p, ':', v.n);
+    if (!colon) { /* off */
+        *ret = (struct config_address){.host = CONFIG_OFF};
+        return 0;
+    }
     struct str host = {v.p, (uint32_t)(colon - v.p)}, digits = {colon + 1, v.n - host.n - 1};
     uint64_t port;
     if (str_to_u64(digits, &port) < 0 || port > UINT16_MAX || host.n >= sizeof ret->host)
@@ -287,6 +318,7 @@ static int store(const struct setting *s, const struct tape_node *value)
             str_eq(tape_str(value), STR("sync")) ? STORE_SYNC : STORE_NOSYNC;
         return 0;
     case ADDRESS:
+    case ADDRESS_OR_OFF:
         return store_address(target, tape_str(value));
     case LIST:
         return store_list(target, value, s->arena);

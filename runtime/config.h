@@ -24,8 +24,11 @@ struct config_address {
     uint16_t port;
 };
 
+#define CONFIG_OFF "off" /* as the host of an address: none */
+
 struct config {
     struct config_address listen;
+    struct config_address metrics_listen; /* no host: not given */
     const char *data_dir;
     uint32_t workers; /* 0: one per core */
     enum store_mode mode;
@@ -44,6 +47,11 @@ struct config {
     uint32_t search_max, search_scan_rows, row_bytes;
     uint32_t ask_timeout_ms;
     uint32_t coalesce_ms, max_subscriptions;
+    const char *anonymous_role; /* "": not given; "none" */
+    /* signed tokens; NULL: not given */
+    const char *auth_resource, *auth_issuer, *auth_audience, *auth_jwks, *auth_required_scope;
+    struct config_list auth_servers, auth_scopes;
+    uint32_t auth_jwks_max_age_s, auth_clock_skew_s;
     union {
         uint32_t count;
         const char *text;

@@ -10,11 +10,14 @@
 #include <string.h>
 
 static const struct cli_command *const commands[] = {
-    &cli_serve,           &cli_stdio,           &cli_table_create, &cli_table_list,
-    &cli_table_describe,  &cli_table_alter,     &cli_table_drop,   &cli_index_create,
-    &cli_index_list,      &cli_index_drop,      &cli_session_list, &cli_session_close,
-    &cli_component_check, &cli_component_apply, &cli_explain,      &cli_import,
-    &cli_export,          &cli_doctor,
+    &cli_serve,           &cli_stdio,       &cli_table_create, &cli_table_list,
+    &cli_table_describe,  &cli_table_alter, &cli_table_drop,   &cli_index_create,
+    &cli_index_list,      &cli_index_drop,  &cli_session_list, &cli_session_close,
+    &cli_user_create,     &cli_user_list,   &cli_user_alter,   &cli_user_drop,
+    &cli_role_put,        &cli_role_list,   &cli_role_show,    &cli_role_drop,
+    &cli_token_create,    &cli_token_list,  &cli_token_revoke, &cli_component_check,
+    &cli_component_apply, &cli_explain,     &cli_import,       &cli_export,
+    &cli_doctor,
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 

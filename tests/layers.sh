@@ -1,6 +1,6 @@
 #!/bin/bash
 # tests/layers.sh - every include follows the arrows:
-#   main -> net, store, manifest -> core -> schema -> generated -> wire -> base        codegen -> base
+#   main -> net, store, manifest, auth -> core -> schema -> generated -> wire -> base        codegen -> base
 . "$(dirname "$0")/tap.bash"
 cd "$top" || exit 1
 
@@ -13,6 +13,7 @@ declare -A may=(
     [runtime/net]="net core schema generated wire base"
     [runtime/store]="store core schema generated wire base"
     [runtime/manifest]="manifest core schema generated wire base"
+    [runtime/auth]="auth core schema generated wire base"
     [codegen]="codegen base"
 )
 
@@ -48,6 +49,7 @@ ok "layers: at most one file includes lmdb.h" \
     test "$(grep -rlE 'include <lmdb.h>' runtime | wc -l)" -le 1
 ok "layers: libwebsockets.h only under net" only_in libwebsockets.h '^runtime/net/'
 ok "layers: cbor.h only under store" only_in cbor.h '^runtime/store/'
+ok "layers: cjose.h and curl.h only under auth" only_in '(cjose/cjose|curl/curl).h' '^runtime/auth/'
 
 # unused SYMBOL: no line of code names it; comments may say why not
 unused() {

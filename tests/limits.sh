@@ -45,7 +45,7 @@ first_words() { printf '%s\n' "$@" | awk '{print $1}'; }
 
 # names_it NAME FOLDER: as a word, or in the name of a test: beyond_NAME_it_fails
 names_it() {
-    grep -rqE --include='*.[ch]' --include='*.md' "(^|[^A-Z0-9_]|[a-z]_)$1([^A-Z0-9_]|_[a-z]|\$)" "$2"
+    grep -rqE --include='*.[ch]' --include='*.md' --include='*.sh' --exclude=limits.sh "(^|[^A-Z0-9_]|[a-z]_)$1([^A-Z0-9_]|_[a-z]|\$)" "$2"
 }
 # untested HEADER FOLDER: the limits that no test of the folder names and no table excuses
 untested() {

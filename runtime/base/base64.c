@@ -73,3 +73,32 @@ int base64_read(struct str text, struct buf *out)
         err = read_group(text.p + i, i + 4 == text.n ? n_pad : 0, out);
     return err;
 }
+
+static int url_value_of(char c)
+{
+    if (c == '+' || c == '/')
+        return -1;
+    return value_of(c == '-' ? '+' : c == '_' ? '/' : c);
+}
+
+int base64url_read(struct str text, struct buf *out)
+{
+    unsigned bits = 0, n_bits = 0;
+    if (text.n % 4 == 1)
+        return ERR_SYNTAX;
+    if (!buf_reserve(out, text.n / 4 * (size_t)3 + 2))
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < text.n; i++) {
+        int value = url_value_of(text.p[i]);
+        if (value < 0)
+            return ERR_SYNTAX;
+        bits = bits << 6 | (unsigned)value;
+        n_bits += 6;
+        if (n_bits < 8)
+            continue;
+        n_bits -= 8;
+        buf_add_char(out, (char)(bits >> n_bits));
+        bits &= (1u << n_bits) - 1;
+    }
+    return bits ? ERR_SYNTAX : 0;
+}

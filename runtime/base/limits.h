@@ -46,6 +46,7 @@
 #define SCAN_MS_MAX          10000      /* of a search from its start */
 
 #define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot of all tables and list entries */
+#define CATALOG_ROLES_MAX    16           /* roles of which a worker keeps what they see */
 #define DEFINITION_BYTES_MAX (1u << 20)   /* text of the definition of a table */
 #define TOOL_NAME_BYTES_MAX  120 /* of what a tool is called after its verb (MCP: 128 in all) */
 
@@ -160,6 +161,28 @@
 #define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
+#define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
+#define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
+#define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
+#define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */
+#define ACCESS_ROLES_MAX    32    /* of a user */
+#define ACCESS_TOKENS_MAX   900   /* of a user; they go with him in one transaction */
+#define ACCESS_LABEL_BYTES  128   /* of a token */
+#define ACCESS_RETRIES_MAX  100   /* of a change of records that others keep overtaking */
+
+/* Signed tokens and the keys of an authorization server: auth/verifier.h */
+#define JWKS_BYTES          (256u << 10) /* text of a key set */
+#define JWKS_TREE_BYTES     (32u << 20)  /* of it while it is read */
+#define JWKS_KEYS_MAX       100
+#define JWKS_TRIES_MAX      8     /* keys that one token's signature is tried with */
+#define JWKS_FETCH_AGAIN_MS 10000 /* between two fetches from a URL */
+#define JWKS_FILE_AGAIN_MS  1000  /* between two looks at a file */
+#define JWKS_FETCH_MS       5000  /* of a fetch */
+#define JWKS_OUTAGE_FACTOR  6     /* keys of auth.jwksMaxAgeSeconds times this are no longer used */
+#define JWKS_WAITING_MAX    16   /* threads that wait for a fetch; the next is told to come again */
+#define RSA_BITS_MIN        2048 /* of a key; shorter and longer ones are not used */
+#define RSA_BITS_MAX        8192
+#define JWT_SECONDS_MAX     253402300799.0 /* of exp, nbf, iat: the end of the year 9999 */
 
 /* Commands of manifests: manifest/exec.h */
 #define EXEC_RUNNING_MAX      32 /* of a process at once; the next wait */
@@ -194,6 +217,9 @@
 #define HTTP_SEND_MAX_MS      300000 /* and one that has not taken all of a reply by then */
 #define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
+#define MONITOR_CONNS_MAX     16    /* of the listener for metrics; see net/monitor.h */
+#define MONITOR_DEADLINE_S    5     /* of such a connection without a byte */
+#define MONITOR_HEAD_BYTES    8192  /* for its request */
 #define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
 #define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
 #define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */

@@ -60,6 +60,7 @@ static int read_member(struct call *batch, struct str text, struct member *ret)
     call->arena.limit = batch->arena.limit;
     call->in = batch->in;
     access_ref(call->in.access);
+    call->began_us = batch->began_us;
     call->batch = batch;
     call->finish = member_answered;
     char *copy = arena_zalloc(&call->arena, (size_t)text.n + JSON_PADDING_BYTES);

@@ -6,6 +6,7 @@
 #include "core/catalog.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
+#include "core/metrics.h"
 #include "generated/methods.h"
 #include "wire/json_write.h"
 
@@ -98,6 +99,8 @@ static bool ends_silently(const struct call *call)
 static void finish(struct call *call)
 {
     call->is_answered = true;
+    if (call->core->config.metrics)
+        metrics_count(call->core->config.metrics, call);
     if (!call->is_renewing)
         call->finish(call);
 }
@@ -118,7 +121,7 @@ static void end_stream(struct call *call)
 /* Without memory for the body there is still a status. */
 void call_leave(struct call *call)
 {
-    bool silent = ends_silently(call);
+    bool silent = call->is_silent = ends_silently(call);
     bool was_running = running_remove(&call->core->running, call);
     if (call->core->pendings.n) /* nobody waits for them any more */
         pending_end_call(call->core, call, silent ? ERR_CANCELLED : ERR_CLOSED);
@@ -199,6 +202,7 @@ void call_fail(struct call *call, int err, struct str message, struct str data_j
     if (is_ours(err))
         log_error("%s failed: %s", call->row ? call->row->name : "a request", err_text(err));
     buf_clear(body);
+    call->err = err;
     call->out.http_status = err_http_status(err);
     call->out.session_id = STR_NONE;
     rpc_write_error(body, call->message.id, err_rpc_code(err),

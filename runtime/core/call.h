@@ -42,9 +42,11 @@ struct call_inbound {
 };
 
 struct call_answer {
-    int http_status;       /* 200, 202, 204, 4xx, 5xx */
-    struct str session_id; /* to be sent as Mcp-Session-Id; STR_NONE: not */
-    struct buf body;       /* JSON; empty: no body and no Content-Type */
+    int http_status;        /* 200, 202, 204, 4xx, 5xx */
+    struct str session_id;  /* to be sent as Mcp-Session-Id; STR_NONE: not */
+    struct buf body;        /* JSON; empty: no body and no Content-Type */
+    const char *why;        /* of 401: what is wrong with the credential (access_identify); NULL */
+    uint32_t retry_after_s; /* of 429 and 503; 0: 1 */
 };
 
 struct call {
@@ -80,6 +82,9 @@ struct call {
     struct call *running_next, **running_at; /* core/running.h */
     _Atomic bool orphaned;                   /* read by handler threads too */
     bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
+    int64_t began_us;              /* monotonic */
+    int err;                       /* that it was answered by, or 0 */
+    bool is_silent;                /* cancelled: it got no answer */
     /* what call_explain said about the error to come */
     struct str explanation, explanation_data;
 };

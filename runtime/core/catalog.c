@@ -6,6 +6,7 @@
 #include "core/component.h"
 #include "core/core_state.h"
 #include "core/table_indexes.h"
+#include "core/table_view.h"
 #include "wire/key_set.h"
 
 #include <stdlib.h>
@@ -138,7 +139,10 @@ void catalog_unref(struct catalog *catalog)
 {
     if (!catalog || --catalog->refs > 0)
         return;
-    offers_unref(catalog->offers);
+    if (catalog->base)
+        catalog_unref(catalog->base);
+    else
+        offers_unref(catalog->offers);
     arena_done(&catalog->arena);
     free(catalog);
 }
@@ -148,16 +152,20 @@ static struct offers *offers_of(const struct core *core)
     return core->config.components ? core->config.components->offers : NULL;
 }
 
+static struct search_limits limits_of(const struct core *core)
+{
+    return (struct search_limits){core->config.search_page, core->config.search_max};
+}
+
 static int make(struct core *core, struct store_view *view, uint64_t version, struct catalog **ret)
 {
-    const struct search_limits limits = {core->config.search_page, core->config.search_max};
+    const struct search_limits limits = limits_of(core);
     struct catalog *c = calloc(1, sizeof *c);
     struct reading reading = {.catalog = c};
     if (!c)
         return ERR_NO_MEMORY;
     c->refs = 1;
     c->version = version;
-    c->serial = ++core->n_catalogs;
     c->offers = offers_ref(offers_of(core));
     arena_init(&c->arena, CATALOG_BYTES_MAX);
     int err = store_scan_tables(view, read_table, &reading);
@@ -192,35 +200,101 @@ static int refresh(struct core *core)
         err = make(core, view, version, &fresh);
     store_view_close(view);
     if (err == 0 && fresh) {
-        catalog_unref(core->catalog);
+        catalog_forget(core);
         core->catalog = fresh;
     }
     return err;
 }
 
+void catalog_forget(struct core *core)
+{
+    for (int i = 0; i < CATALOG_ROLES_MAX; i++) {
+        catalog_unref(core->views[i]);
+        core->views[i] = NULL;
+    }
+    catalog_unref(core->catalog);
+    core->catalog = NULL;
+}
+
+/* The place of the role's view, else a free one, else that of the one that was not used for the
+ * longest. */
+static struct catalog **find_place(struct core *core, struct str role_text)
+{
+    struct catalog **best = &core->views[0];
+    for (int i = 0; i < CATALOG_ROLES_MAX; i++) {
+        struct catalog **at = &core->views[i];
+        if (*at && str_eq((*at)->role_text, role_text))
+            return at;
+        if (*best && (!*at || (*at)->used < (*best)->used))
+            best = at;
+    }
+    return best;
+}
+
+static int find_view(struct core *core, const struct role *role, struct catalog **ret)
+{
+    const struct search_limits limits = limits_of(core);
+    struct catalog **place = find_place(core, role_text(role)), *fresh;
+    if (!*place || !str_eq((*place)->role_text, role_text(role))) {
+        int err = catalog_make_view(core->catalog, &limits, role, &fresh);
+        if (err < 0)
+            return err;
+        catalog_unref(*place);
+        *place = fresh;
+    }
+    (*place)->used = ++core->n_view_uses;
+    *ret = *place;
+    return 0;
+}
+
+/* Borrowed. */
+static int find(struct core *core, const struct access *access, struct catalog **ret)
+{
+    int err = refresh(core);
+    if (err < 0)
+        return err;
+    if (!role_is_super(access->role))
+        return find_view(core, access->role, ret);
+    *ret = core->catalog;
+    return 0;
+}
+
+const struct catalog *catalog_of(struct core *core, const struct access *access)
+{
+    struct catalog *catalog;
+    return find(core, access, &catalog) < 0 ? NULL : catalog;
+}
+
 const struct catalog *catalog_now(struct core *core)
 {
-    return refresh(core) < 0 ? NULL : core->catalog;
+    return catalog_of(core, access_super());
+}
+
+const struct catalog *catalog_of_all(const struct catalog *catalog)
+{
+    return catalog->base ? catalog->base : catalog;
+}
+
+static int use_newest(struct call *call)
+{
+    struct catalog *newest;
+    int err = find(call->core, call->in.access, &newest);
+    if (err < 0)
+        return err;
+    newest->refs++;
+    catalog_unref(call->catalog);
+    call->catalog = newest;
+    return 0;
 }
 
 int catalog_use(struct call *call)
 {
-    int err = call->catalog ? 0 : refresh(call->core);
-    if (err < 0 || call->catalog)
-        return err;
-    call->catalog = call->core->catalog;
-    call->catalog->refs++;
-    return 0;
+    return call->catalog ? 0 : use_newest(call);
 }
 
 int catalog_renew(struct call *call)
 {
-    int err = refresh(call->core);
-    if (err < 0)
-        return err;
-    catalog_unref(call->catalog);
-    call->catalog = NULL;
-    return catalog_use(call);
+    return use_newest(call);
 }
 
 /* ---- Finding -------------------------------------------------------------------------------- */
@@ -237,14 +311,22 @@ static int compare_table(const void *key, const void *item)
     return d ? d : str_compare(wanted->name, table->name);
 }
 
-const struct table *catalog_find_table(const struct catalog *catalog, struct str database,
-                                       struct str name)
+const struct table *catalog_find_table_for(const struct catalog *catalog,
+                                           enum permission permission, struct str database,
+                                           struct str name)
 {
     struct table_name wanted = {database, name};
     if (!catalog->n_tables)
         return NULL;
-    return bsearch(&wanted, catalog->tables, catalog->n_tables, sizeof *catalog->tables,
-                   compare_table);
+    const struct table *found = bsearch(&wanted, catalog->tables, catalog->n_tables,
+                                        sizeof *catalog->tables, compare_table);
+    return found && table_may(found, permission) ? found : NULL;
+}
+
+const struct table *catalog_find_table(const struct catalog *catalog, struct str database,
+                                       struct str name)
+{
+    return catalog_find_table_for(catalog, MAY_READ, database, name);
 }
 
 static int compare_tool(const void *key, const void *item)

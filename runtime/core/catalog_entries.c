@@ -6,6 +6,7 @@
 #include "core/catalog.h"
 #include "core/component.h"
 #include "core/resource_uri.h"
+#include "core/table_view.h"
 #include "generated/edges.h"
 #include "generated/methods.h"
 #include "wire/json_write.h"
@@ -52,6 +53,18 @@ static int add_entry(struct catalog *c, struct catalog_list *list, struct str na
     if (err == 0)
         list->n++;
     return err;
+}
+
+/* To the entry that was just added. */
+static void note_table(struct catalog_list *list, uint32_t number, enum permission needs)
+{
+    list->v[list->n - 1].table = number;
+    list->v[list->n - 1].needs = (uint8_t)needs;
+}
+
+static void note_component(struct catalog_list *list, struct str component)
+{
+    list->v[list->n - 1].component = component;
 }
 
 static int reserve(struct catalog *c, struct catalog_list *list, size_t n)
@@ -143,9 +156,11 @@ static int fill_tool(struct making *m, const struct table *table, enum table_ver
     return complete ? 0 : ERR_NO_MEMORY;
 }
 
-static int add_tool(struct making *m, const struct table *table, enum table_verb verb)
+static int add_tool(struct making *m, const struct table *table, uint32_t number,
+                    enum table_verb verb)
 {
     struct catalog *c = m->catalog;
+    struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS];
     struct mcp_tool tool = {0};
     struct mcp_tool_annotations annotations = {0};
     struct catalog_tool *entry = &c->tools[c->n_tools];
@@ -164,8 +179,19 @@ static int add_tool(struct making *m, const struct table *table, enum table_verb
     entry->table = table;
     entry->verb = verb;
     c->n_tools++;
-    return add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], tool.name,
-                     MCP_DEFINITION_TOOL, &tool);
+    err = add_entry(c, list, tool.name, MCP_DEFINITION_TOOL, &tool);
+    if (err == 0)
+        note_table(list, number, verb_permission(verb));
+    return err;
+}
+
+static int add_tools(struct making *m, const struct table *table, uint32_t number)
+{
+    int err = 0;
+    for (enum table_verb verb = 0; err == 0 && verb < VERB_N; verb++)
+        if (table_may(table, verb_permission(verb)))
+            err = add_tool(m, table, number, verb);
+    return err;
 }
 
 static int compare_tools(const void *a, const void *b)
@@ -178,13 +204,15 @@ static int add_component_tools(struct making *m)
 {
     const struct offers *offers = m->catalog->offers;
     struct catalog *c = m->catalog;
+    struct catalog_list *list = &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS];
     int err = 0;
     for (uint32_t i = 0; offers && err == 0 && i < offers->n_tools; i++) {
         struct mcp_tool tool = {0};
         struct mcp_tool_annotations annotations = {0};
         component_fill_tool(&offers->tools[i], &tool, &annotations);
-        err = add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_TOOLS], tool.name,
-                        MCP_DEFINITION_TOOL, &tool);
+        err = add_entry(c, list, tool.name, MCP_DEFINITION_TOOL, &tool);
+        if (err == 0)
+            note_component(list, offers->tools[i].component);
     }
     return err;
 }
@@ -200,15 +228,25 @@ static int make_tools(struct making *m)
     if (!c->tools)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; err == 0 && i < c->n_tables; i++)
-        for (enum table_verb verb = 0; err == 0 && verb < VERB_N; verb++)
-            err = add_tool(m, &c->tables[i], verb);
+        err = add_tools(m, &c->tables[i], i + 1);
     if (err == 0)
         err = add_component_tools(m);
-    if (err == 0) {
-        sort(&c->lists[PROFILE_APPLICATION][CATALOG_TOOLS]);
-        qsort(c->tools, c->n_tools, sizeof *c->tools, compare_tools);
-    }
+    if (err == 0)
+        catalog_sort_tools(c);
     return err;
+}
+
+void catalog_sort_tools(struct catalog *catalog)
+{
+    sort(&catalog->lists[PROFILE_APPLICATION][CATALOG_TOOLS]);
+    qsort(catalog->tools, catalog->n_tools, sizeof *catalog->tools, compare_tools);
+}
+
+int catalog_make_tools(struct catalog *view, const struct search_limits *limits,
+                       const struct table *table, uint32_t number)
+{
+    struct making m = {.catalog = view, .limits = limits};
+    return add_tools(&m, table, number);
 }
 
 /* ---- Operations ------------------------------------------------------------------------------ */
@@ -318,7 +356,7 @@ static int read_annotations(struct making *m, const struct table *table,
                       (struct str){padded, table->annotations.n}, arena, ret, NULL);
 }
 
-static int add_table(struct making *m, const struct table *t)
+static int add_table(struct making *m, const struct table *t, uint32_t number)
 {
     struct arena *arena = &m->catalog->arena;
     struct mcp_resource r = {0};
@@ -334,10 +372,14 @@ static int add_table(struct making *m, const struct table *t)
         err = read_annotations(m, t, &annotations);
         MCP_SET(&r, annotations, &annotations);
     }
-    return err < 0 ? err : add_resource(m, PROFILE_APPLICATION, &r);
+    if (err == 0)
+        err = add_resource(m, PROFILE_APPLICATION, &r);
+    if (err == 0)
+        note_table(&m->catalog->lists[PROFILE_APPLICATION][CATALOG_RESOURCES], number, MAY_READ);
+    return err;
 }
 
-static int add_schema(struct making *m, const struct table *t)
+static int add_schema(struct making *m, const struct table *t, uint32_t number)
 {
     struct arena *arena = &m->catalog->arena;
     struct mcp_resource r = {0};
@@ -348,20 +390,25 @@ static int add_schema(struct making *m, const struct table *t)
                                STR_ARG(t->name)),
                   arena_printf(arena, "Schema of " STR_FMT, STR_ARG(title_of(t))),
                   STR("JSON Schema of the table's rows, its primary key and its indexes."));
-    return add_resource(m, PROFILE_APPLICATION, &r);
+    int err = add_resource(m, PROFILE_APPLICATION, &r);
+    if (err == 0)
+        note_table(&m->catalog->lists[PROFILE_APPLICATION][CATALOG_RESOURCES], number,
+                   MAY_DESCRIBE);
+    return err;
 }
 
 static int add_component_resources(struct making *m)
 {
     const struct offers *offers = m->catalog->offers;
-    struct catalog *c = m->catalog;
+    struct catalog_list *list = &m->catalog->lists[PROFILE_APPLICATION][CATALOG_RESOURCES];
     int err = 0;
     for (uint32_t i = 0; offers && err == 0 && i < offers->n_resources; i++) {
         struct mcp_resource r = {0};
         struct component_annotations annotations = {0};
         component_fill_resource(&offers->resources[i], &r, &annotations);
-        err = add_entry(c, &c->lists[PROFILE_APPLICATION][CATALOG_RESOURCES], r.uri,
-                        MCP_DEFINITION_RESOURCE, &r);
+        err = add_entry(m->catalog, list, r.uri, MCP_DEFINITION_RESOURCE, &r);
+        if (err == 0)
+            note_component(list, offers->resources[i].component);
     }
     return err;
 }
@@ -387,9 +434,9 @@ static int make_resources(struct making *m)
     if (err == 0)
         err = add_operations(m);
     for (uint32_t i = 0; err == 0 && i < c->n_tables; i++) {
-        err = add_table(m, &c->tables[i]);
+        err = add_table(m, &c->tables[i], i + 1);
         if (err == 0)
-            err = add_schema(m, &c->tables[i]);
+            err = add_schema(m, &c->tables[i], i + 1);
     }
     if (err == 0)
         err = add_component_resources(m);
@@ -420,6 +467,8 @@ static int add_component_templates(struct making *m, struct catalog_list *list)
         struct component_annotations annotations = {0};
         component_fill_template(&offers->templates[i], &t, &annotations);
         err = add_entry(m->catalog, list, t.uri_template, MCP_DEFINITION_RESOURCE_TEMPLATE, &t);
+        if (err == 0)
+            note_component(list, offers->templates[i].component);
     }
     return err;
 }
@@ -458,6 +507,8 @@ static int make_prompts(struct making *m)
         err = component_fill_prompt(&offers->prompts[i], &c->arena, &prompt);
         if (err == 0)
             err = add_entry(c, list, prompt.name, MCP_DEFINITION_PROMPT, &prompt);
+        if (err == 0)
+            note_component(list, offers->prompts[i].component);
     }
     sort(list);
     return err;

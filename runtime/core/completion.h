@@ -17,6 +17,7 @@ enum completion_of { COMPLETION_DATABASE, COMPLETION_TABLE, COMPLETION_ID };
 
 struct completion_asked {
     enum completion_of of;
+    enum permission needs;      /* of the table whose URI it is to be */
     struct str value;           /* what was typed */
     struct str database, table; /* that were chosen already; STR_NONE: not yet */
 };

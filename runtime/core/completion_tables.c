@@ -5,6 +5,7 @@
 #include "core/completion.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
+#include "core/table_view.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ static int find_databases(struct completing *c)
     struct str last = STR_NONE;
     for (uint32_t i = 0; i < catalog->n_tables; i++) {
         const struct table *t = &catalog->tables[i];
-        if ((last.p && str_eq(last, t->database)) || !is_chosen(c->asked.table, t->name))
+        if ((last.p && str_eq(last, t->database)) || !is_chosen(c->asked.table, t->name) ||
+            !table_may(t, c->asked.needs))
             continue;
         last = t->database;
         if (begins_with(last, c->asked.value))
@@ -78,7 +80,8 @@ static int find_tables(struct completing *c)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < catalog->n_tables; i++) {
         const struct table *t = &catalog->tables[i];
-        if (is_chosen(c->asked.database, t->database) && begins_with(t->name, c->asked.value))
+        if (is_chosen(c->asked.database, t->database) && begins_with(t->name, c->asked.value) &&
+            table_may(t, c->asked.needs))
             names[n++] = t->name;
     }
     qsort(names, n, sizeof *names, compare);

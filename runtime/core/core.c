@@ -8,6 +8,7 @@
 #include "core/core_state.h"
 #include "core/dispatch.h"
 #include "core/follow.h"
+#include "core/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,8 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     if (err == 0)
         err = store_secret(store, core->cursor_key.bytes);
     if (err == 0)
+        err = accesses_new(core, &core->accesses);
+    if (err == 0)
         err = resource_uris_init(&core->uris, &core->arena);
     if (err < 0) {
         core_free(core);
@@ -93,6 +96,7 @@ void core_tick(struct core *core)
     follows_tick(core->follows);
     live_tick(core);
     components_tick(core->config.components);
+    metrics_look(core);
     if (now_ms < core->look_at_ms)
         return;
     core->look_at_ms = now_ms + BUS_LOOK_MS;
@@ -128,7 +132,8 @@ void core_free(struct core *core)
     follows_free(core->follows);
     bus_on_wake(core->config.bus, NULL, NULL);
     bus_free_alone(core->own_bus);
-    catalog_unref(core->catalog);
+    catalog_forget(core);
+    accesses_free(core->accesses);
     arena_done(&core->arena);
     free(core);
 }

@@ -10,6 +10,7 @@
 struct bus;
 struct core;
 struct core_transfer;
+struct metrics;
 struct tenon;
 
 /* Names in which * stands for any characters. */
@@ -33,7 +34,11 @@ struct core_config {
     int32_t pid;
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
-    const struct core_transfer *transfer;                /* core/file_transfer.h; NULL: no files */
+    struct metrics
+        *metrics; /* core/metrics.h: the block of this worker; NULL: nothing is counted */
+    const struct core_transfer *transfer; /* core/file_transfer.h; NULL: no files */
+    /* core/access.h; NULL: nobody without a record may do anything. */
+    const struct access_rules *access;
     struct bus *bus;            /* to the other workers; NULL: there are none */
     struct tenon *components;   /* core/component.h; NULL: none. Not the core's own */
     int64_t ask_timeout_ms;     /* for a client's answer; 0: ASK_TIMEOUT_MS */

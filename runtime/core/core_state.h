@@ -24,12 +24,6 @@ struct batches {
     bool posted;
 };
 
-/* What list_changed.c has worked out of a catalog: of each list; 0: not yet. */
-struct list_hashes {
-    uint64_t serial; /* of the catalog; 0: none yet */
-    uint64_t v[2][MCP_REVISIONS][STORE_LISTS];
-};
-
 struct core {
     struct core_config config;
     struct store *store;
@@ -37,11 +31,13 @@ struct core {
     struct cursor_key cursor_key;
     struct arena arena; /* what lives as long as the core */
     struct resource_uris uris;
-    struct catalog *catalog; /* the newest snapshot; NULL before the first use */
-    uint64_t n_catalogs;     /* that were made */
+    struct catalog *catalog;                  /* the newest snapshot; NULL before the first use */
+    struct catalog *views[CATALOG_ROLES_MAX]; /* of it, for roles; NULL: a free place */
+    uint64_t n_view_uses;
     struct scans scans;
     struct jobs jobs;
     struct batches batches;
+    struct accesses *accesses;
     struct bus *own_bus; /* if the config has none; NULL */
     struct mail mail;
     struct running running;
@@ -49,7 +45,6 @@ struct core {
     struct pendings pendings;
     struct streams *streams;
     struct follows *follows;
-    struct list_hashes list_hashes;
     struct sink *push_sink; /* of stdio, or NULL: core.h */
     struct live *late;      /* with progress that was too fast: core/live.c */
 

@@ -6,6 +6,7 @@
  */
 #include "core/dispatch.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "core/capability.h"
 #include "core/revision.h"
@@ -264,6 +265,7 @@ static void handle_get(struct core *core, struct call *call)
 void core_handle(struct core *core, struct call *call)
 {
     call->core = core;
+    call->began_us = clock_mono_us();
     if (!call->in.access)
         dispatch_fail(call, ERR_UNAUTHORIZED);
     else if (!core->config.profile_enabled[call->in.profile])

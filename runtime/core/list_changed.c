@@ -42,17 +42,15 @@ static uint64_t hash_lists(const struct catalog_list *lists, enum store_list whi
     return hash | 1;
 }
 
-/* Of the last catalog that was looked at. */
+/* Once for each catalog, which keeps it. */
 static void look(const struct catalog *catalog, enum call_profile profile, int revision,
-                 struct list_hashes *memory, uint64_t ret[STORE_LISTS])
+                 uint64_t ret[STORE_LISTS])
 {
+    struct list_hashes *memory = (struct list_hashes *)&catalog->hashes;
     uint64_t *v = memory->v[profile][revision];
-    if (memory->serial != catalog->serial)
-        *memory = (struct list_hashes){.serial = catalog->serial};
-    for (enum store_list i = 0; v[0] == 0 && i < STORE_LISTS; i++)
-        ret[i] = hash_lists(catalog->lists[profile], i, revision);
-    if (v[0] == 0)
-        memcpy(v, ret, sizeof memory->v[0][0]);
+    bool is_known = v[0] != 0;
+    for (enum store_list i = 0; !is_known && i < STORE_LISTS; i++)
+        v[i] = hash_lists(catalog->lists[profile], i, revision);
     memcpy(ret, v, sizeof memory->v[0][0]);
 }
 
@@ -62,7 +60,7 @@ void list_changed_look(struct core *core, enum call_profile profile, int revisio
     const struct catalog *catalog = catalog_now(core);
     memset(ret_seen, 0, STORE_LISTS * sizeof *ret_seen);
     if (catalog && profile == PROFILE_APPLICATION)
-        look(catalog, profile, revision, &core->list_hashes, ret_seen);
+        look(catalog, profile, revision, ret_seen);
 }
 
 /* ---- Telling -------------------------------------------------------------------------------- */

@@ -17,9 +17,14 @@ static const enum cursor_kind cursor_kinds[CATALOG_KINDS] = {
     [CATALOG_PROMPTS] = CURSOR_PROMPTS,
 };
 
-static struct str scope_of(const struct call *call)
+/* A cursor serves who got it. */
+static struct str scope_of(struct call *call)
 {
-    return call->in.profile == PROFILE_OPERATIONS ? STR("operations") : STR("application");
+    const struct access *access = call->in.access;
+    const char *profile = call->in.profile == PROFILE_OPERATIONS ? "operations" : "application";
+    struct str user = access->user, role = access->role_name;
+    return arena_printf(&call->arena, "%s " STR_FMT "\n" STR_FMT, profile, STR_ARG(user),
+                        STR_ARG(role));
 }
 
 static int read_cursor(struct call *call, enum catalog_kind kind, struct str cursor,
@@ -27,8 +32,10 @@ static int read_cursor(struct call *call, enum catalog_kind kind, struct str cur
 {
     if (!cursor.p)
         return 0;
-    int err = cursor_read(&call->core->cursor_key, cursor_kinds[kind], scope_of(call), cursor,
-                          &call->arena, ret_after);
+    struct str scope = scope_of(call);
+    int err = scope.p ? cursor_read(&call->core->cursor_key, cursor_kinds[kind], scope, cursor,
+                                    &call->arena, ret_after)
+                      : ERR_NO_MEMORY;
     if (err != ERR_PARAMS)
         return err;
     struct str data =
@@ -51,9 +58,11 @@ int list_write_page(struct call *call, enum catalog_kind kind, const char *name,
     buf_printf(out, "{\"%s\":[", name);
     struct str last = catalog_write_page(call->catalog, call->in.profile, kind,
                                          call->session->revision, after, size, out);
+    struct str scope = last.p ? scope_of(call) : STR("");
     if (last.p)
-        err = cursor_write(&call->core->cursor_key, cursor_kinds[kind], scope_of(call), last,
-                           &call->arena, &next);
+        err = scope.p ? cursor_write(&call->core->cursor_key, cursor_kinds[kind], scope, last,
+                                     &call->arena, &next)
+                      : ERR_NO_MEMORY;
     if (err < 0)
         return err;
     buf_add_char(out, ']');

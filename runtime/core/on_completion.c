@@ -94,6 +94,7 @@ static int complete_ours(struct call *call, const struct template *template,
         return refuse_argument(call, params->argument);
     struct completion_asked asked = {
         .of = (enum completion_of)place,
+        .needs = str_eq(params->ref->uri, STR(URI_SCHEMA)) ? MAY_DESCRIBE : MAY_READ,
         .value = params->argument->value,
         .database = value_of(others, "database"),
         .table = value_of(others, "table"),

@@ -202,7 +202,7 @@ static int read_schema(struct reading *r)
     buf_add_lit(&text, ",\"indexes\":");
     text.failed |= write_indexes(r, &text) < 0;
     buf_add_lit(&text, ",\"schema\":");
-    tape_write(t->shown, &text);
+    tape_write(t->described, &text);
     buf_add_char(&text, '}');
     return answer(r, &text);
 }
@@ -304,7 +304,9 @@ static int find_table(struct reading *r)
     int err = catalog_use(r->call);
     if (err < 0 || manages || of_both)
         return err;
-    r->table = catalog_find_table(r->call->catalog, r->parts.database, r->parts.table);
+    r->table = catalog_find_table_for(r->call->catalog,
+                                      r->parts.kind == RESOURCE_SCHEMA ? MAY_DESCRIBE : MAY_READ,
+                                      r->parts.database, r->parts.table);
     return r->table ? 0 : ERR_ABSENT;
 }
 

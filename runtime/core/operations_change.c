@@ -97,8 +97,8 @@ static void end_and_free(struct loop_work *work)
     buf_done(&out);
 }
 
-static int change(struct call *call, const struct tape_node *args,
-                  int (*run)(struct manage *m, const struct tape_node *args, struct buf *out))
+int operation_change(struct call *call, const struct tape_node *args,
+                     int (*run)(struct manage *m, const struct tape_node *args, struct buf *out))
 {
     struct change *c = arena_zalloc(&call->arena, sizeof *c);
     if (!c)
@@ -141,19 +141,19 @@ static int drop_index(struct manage *m, const struct tape_node *args, struct buf
 int operation_create_table(struct call *call, const struct tape_node *args, struct buf *out)
 {
     (void)out;
-    return change(call, args, create_table);
+    return operation_change(call, args, create_table);
 }
 
 int operation_drop_table(struct call *call, const struct tape_node *args, struct buf *out)
 {
     (void)out;
-    return change(call, args, drop_table);
+    return operation_change(call, args, drop_table);
 }
 
 int operation_drop_index(struct call *call, const struct tape_node *args, struct buf *out)
 {
     (void)out;
-    return change(call, args, drop_index);
+    return operation_change(call, args, drop_index);
 }
 
 /* ---- Jobs ----------------------------------------------------------------------------------- */
@@ -229,11 +229,12 @@ static int run_create_index(struct job *job)
     return 0;
 }
 
-/* What can be told at once needs no job. */
+/* What can be told at once needs no job. The structure of tables is the matter of who may call the
+ * operation, whatever he may do with their rows. */
 static bool has_table(struct call *call, const struct tape_node *args)
 {
     struct str database = text_of(args, "database"), name = text_of(args, "table");
-    if (catalog_find_table(call->catalog, database, name))
+    if (catalog_find_table(catalog_of_all(call->catalog), database, name))
         return true;
     tool_fail(call, arena_printf(&call->arena, "There is no table " STR_FMT "." STR_FMT ".",
                                  STR_ARG(database), STR_ARG(name)));

@@ -15,6 +15,25 @@ static int fail_by_absence(struct call *call, struct str id)
     return CALL_LATER;
 }
 
+/* Of a table that he may know, or of a kind that concerns no rows and that he may begin. */
+static bool may_see(const struct call *call, const struct job_record *job)
+{
+    static const char *const of_structure[] = {"alter_table", "create_index"};
+    const struct role *role = call->in.access->role;
+    for (size_t i = 0; i < sizeof of_structure / sizeof *of_structure; i++)
+        if (str_eq(job->kind, str_of(of_structure[i])) && role_may_operation(role, job->kind))
+            return true;
+    return job->table.p ? role_may_table(role, job->database, job->table, MAY_DESCRIBE)
+                        : role_may_operation(role, job->kind);
+}
+
+static int get_visible(struct call *call, struct store_view *view, struct str id,
+                       struct arena *arena, struct job_record *ret)
+{
+    int err = job_record_get(view, id, arena, ret);
+    return err == 0 && !may_see(call, ret) ? ERR_ABSENT : err;
+}
+
 int operation_get_job(struct call *call, const struct tape_node *args, struct buf *out)
 {
     struct str id = tape_str(tape_get(args, STR("id")));
@@ -23,7 +42,7 @@ int operation_get_job(struct call *call, const struct tape_node *args, struct bu
     int err = store_view_open(call->core->store, STORE_SYS, &view);
     if (err < 0)
         return err;
-    err = job_record_get(view, id, &call->arena, &job);
+    err = get_visible(call, view, id, &call->arena, &job);
     store_view_close(view);
     if (err == 0)
         job_record_show(&job, out);
@@ -53,16 +72,19 @@ static int ask(struct call *call, const struct tape_node *args, void (*run)(stru
     return CALL_LATER;
 }
 
-static int show(struct store_view *view, struct str id, struct buf *out)
+/* A comma goes before all but the first; those that he may not see are not there. */
+static int show(struct call *call, struct store_view *view, struct str id, struct buf *out)
 {
     struct job_record job;
     struct arena scratch;
     arena_init(&scratch, 0);
-    int err = job_record_get(view, id, &scratch, &job);
+    int err = get_visible(call, view, id, &scratch, &job);
+    if (err == 0 && out->n && out->p[out->n - 1] == '}')
+        buf_add_char(out, ',');
     if (err == 0)
         job_record_show(&job, out);
     arena_done(&scratch);
-    return err;
+    return err == ERR_ABSENT ? 0 : err;
 }
 
 /* Ends early when it has become too large to be of use. */
@@ -79,11 +101,8 @@ static int list_in(struct asked *asked, struct store_view *view)
     if (err < 0)
         return err;
     buf_add_lit(out, "{\"jobs\":[");
-    for (uint32_t i = 0; err == 0 && i < n && out->n < LIST_BYTES_MAX; i++) {
-        if (i)
-            buf_add_char(out, ',');
-        err = show(view, ids[i], out);
-    }
+    for (uint32_t i = 0; err == 0 && i < n && out->n < LIST_BYTES_MAX; i++)
+        err = show(asked->call, view, ids[i], out);
     buf_add_lit(out, "]}");
     return err == 0 && out->failed ? ERR_NO_MEMORY : err;
 }
@@ -125,7 +144,14 @@ static void cancel(struct loop_work *work)
 {
     struct asked *asked = (struct asked *)work;
     struct call *call = asked->call;
-    asked->err = job_cancel(call->core->store, id_of(asked), &call->arena, &asked->job);
+    struct store_view *view;
+    asked->err = store_view_open(call->core->store, STORE_SYS, &view);
+    if (asked->err < 0)
+        return;
+    asked->err = get_visible(call, view, id_of(asked), &call->arena, &asked->job);
+    store_view_close(view);
+    if (asked->err == 0)
+        asked->err = job_cancel(call->core->store, id_of(asked), &call->arena, &asked->job);
 }
 
 static void cancelled(struct loop_work *work)

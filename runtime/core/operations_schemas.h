@@ -56,6 +56,67 @@
 #define JOB_LIST_OUTPUT                                                                       \
     "{\"type\":\"object\",\"properties\":{\"jobs\":{\"type\":\"array\",\"items\":" JOB_SCHEMA \
     "}},\"required\":[\"jobs\"]," CLOSED
+/* Users, roles, tokens. */
+#define AT_ONCE " Holds at once."
+#define OBJECT(members, required) \
+    "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "]," CLOSED
+#define TEXT_SCHEMA      "{\"type\":\"string\"}"
+#define LONG_NAME_SCHEMA "{\"type\":\"string\",\"minLength\":1,\"maxLength\":256}"
+#define NAMES_SCHEMA     "{\"type\":\"array\",\"items\":" NAME_SCHEMA ",\"maxItems\":32}"
+#define USER_NAME        OBJECT("\"name\":" LONG_NAME_SCHEMA, "\"name\"")
+#define USER_ONLY        OBJECT("\"user\":" LONG_NAME_SCHEMA, "\"user\"")
+#define USER_WISH        OBJECT("\"name\":" LONG_NAME_SCHEMA ",\"roles\":" NAMES_SCHEMA, "\"name\"")
+#define USER_CHANGE                                                \
+    OBJECT("\"name\":" LONG_NAME_SCHEMA ",\"roles\":" NAMES_SCHEMA \
+           ",\"disabled\":{\"type\":\"boolean\"}",                 \
+           "\"name\"")
+#define USER_LIST                                                                                  \
+    OBJECT("\"users\":{\"type\":\"array\",\"items\":" OBJECT(                                      \
+               "\"name\":" TEXT_SCHEMA ",\"roles\":{\"type\":\"array\",\"items\":" TEXT_SCHEMA     \
+               "},\"disabled\":{\"type\":\"boolean\"},\"created\":" TIME_SCHEMA,                   \
+               "\"name\",\"roles\",\"disabled\",\"created\"") "},\"more\":{\"type\":\"boolean\"}", \
+           "\"users\",\"more\"")
+#define PAGE_WISH                                                                            \
+    "{\"type\":\"object\",\"properties\":{\"after\":{\"type\":\"string\",\"maxLength\":256," \
+    "\"description\":\"Name of the last one on the page "                                    \
+    "before.\"},\"limit\":{\"type\":\"integer\","                                            \
+    "\"minimum\":1,\"maximum\":1000}}," CLOSED
+#define ROLE_NAME OBJECT("\"name\":" NAME_SCHEMA, "\"name\"")
+#define ROLE_WHOLE                                                                            \
+    OBJECT("\"name\":" NAME_SCHEMA ",\"permissions\":{\"type\":\"object\",\"description\":"   \
+           "\"super_user: true for everything; else databases (name or *: {describe, tables " \
+           "(name or *: {describe, read, insert, update, delete, attribute_permissions})}), " \
+           "operations, tools, prompts, resources, components (each a list of names, * for "  \
+           "any characters). What is not said is not allowed.\"}",                            \
+           "\"name\",\"permissions\"")
+#define ROLE_LIST                                                               \
+    OBJECT("\"roles\":{\"type\":\"array\",\"items\":" OBJECT(                   \
+               "\"name\":" TEXT_SCHEMA ",\"superUser\":{\"type\":\"boolean\"}", \
+               "\"name\",\"superUser\"") "},\"more\":{\"type\":\"boolean\"}",   \
+           "\"roles\",\"more\"")
+#define TOKEN_WISH                                                                               \
+    OBJECT(                                                                                      \
+        "\"user\":" LONG_NAME_SCHEMA ",\"label\":{\"type\":\"string\",\"maxLength\":128,"        \
+        "\"description\":\"What it is for.\"},\"expiresInSeconds\":{\"type\":\"integer\","       \
+        "\"minimum\":0,\"maximum\":3153600000,\"description\":\"0: never; default: 90 days.\"}", \
+        "\"user\"")
+#define TOKEN_MADE                                                                  \
+    OBJECT("\"id\":" TEXT_SCHEMA ",\"user\":" TEXT_SCHEMA ",\"token\":" TEXT_SCHEMA \
+           ",\"expires\":" TIME_SCHEMA,                                             \
+           "\"id\",\"user\",\"token\"")
+#define TOKEN_LIST                                                                      \
+    OBJECT("\"tokens\":{\"type\":\"array\",\"items\":" OBJECT(                          \
+               "\"id\":" TEXT_SCHEMA ",\"user\":" TEXT_SCHEMA ",\"label\":" TEXT_SCHEMA \
+               ",\"created\":" TIME_SCHEMA ",\"expires\":" TIME_SCHEMA                  \
+               ",\"expired\":{\"type\":\"boolean\"}",                                   \
+               "\"id\",\"user\",\"label\",\"created\",\"expired\"") "}",                \
+           "\"tokens\"")
+#define TOKEN_ID      OBJECT("\"id\":" NAME_SCHEMA, "\"id\"")
+#define TOKEN_ID_USER OBJECT("\"id\":" TEXT_SCHEMA ",\"user\":" TEXT_SCHEMA, "\"id\",\"user\"")
+#define CALLER                                                                             \
+    OBJECT("\"user\":" TEXT_SCHEMA ",\"roles\":{\"type\":\"array\",\"items\":" TEXT_SCHEMA \
+           "},\"superUser\":{\"type\":\"boolean\"},\"expires\":" TIME_SCHEMA,              \
+           "\"user\",\"roles\",\"superUser\"")
 #define BY_JOB " Takes time on many rows, so it is a job: get_job tells what becomes of it."
 
 #endif

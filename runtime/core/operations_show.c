@@ -8,6 +8,7 @@
 #include "core/manage.h"
 #include "core/operations.h"
 #include "core/revision.h"
+#include "core/table_indexes.h"
 #include "core/table_query.h"
 #include "core/table_run.h"
 #include "wire/json_write.h"
@@ -46,11 +47,29 @@ struct listing {
     uint32_t n;
 };
 
-/* A table that the catalog has not, because its definition is damaged, is there all the same. */
+static bool sees_all(const struct call *call)
+{
+    return role_is_super(call->in.access->role);
+}
+
+static uint32_t count_indexes(const struct table *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_indexes; i++)
+        n += table_shows_index(t, &t->indexes[i]);
+    return n;
+}
+
+/* A table that the catalog has not, because its definition is damaged, is there all the same; but
+ * only for who may see any. */
 static int add_table(void *ctx, const struct store_table *stored)
 {
     struct listing *l = ctx;
-    const struct table *t = catalog_find_table(l->call->catalog, stored->database, stored->name);
+    bool all = sees_all(l->call);
+    const struct table *t =
+        catalog_find_table_for(l->call->catalog, MAY_DESCRIBE, stored->database, stored->name);
+    if (!t && !all)
+        return 0;
     if (l->n++)
         buf_add_char(l->out, ',');
     int err = open_table(l->view, stored, l->out);
@@ -58,7 +77,7 @@ static int add_table(void *ctx, const struct store_table *stored)
         add_text(l->out, "title", t->title);
         add_text(l->out, "description", t->description);
     }
-    buf_printf(l->out, ",\"indexes\":%u}", stored->n_indexes);
+    buf_printf(l->out, ",\"indexes\":%u}", all ? stored->n_indexes : count_indexes(t));
     return err;
 }
 
@@ -105,19 +124,44 @@ static int add_definition(const struct store_table *t, struct buf *out)
     return err;
 }
 
+/* Of a table of which not all may be seen: what may be. */
+static int add_view(struct call *call, const struct table *t, struct buf *out)
+{
+    struct store_index *shown = arena_array(&call->arena, (size_t)t->n_indexes + 1, sizeof *shown);
+    uint32_t n = 0;
+    if (!shown)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < t->n_indexes; i++)
+        if (t->indexes[i].ready && table_shows_index(t, &t->indexes[i]))
+            shown[n++] = t->indexes[i];
+    add_text(out, "title", t->title);
+    add_text(out, "description", t->description);
+    add_text(out, "primaryKey", t->attributes[t->key].name);
+    buf_add_lit(out, ",\"schema\":");
+    tape_write(t->described, out);
+    buf_add_lit(out, ",\"indexes\":");
+    table_indexes_write(shown, n, out);
+    buf_add_char(out, '}');
+    return 0;
+}
+
 int operation_describe_table(struct call *call, const struct tape_node *args, struct buf *out)
 {
     struct manage m = {.store = call->core->store, .arena = &call->arena};
+    struct str database = tape_str(tape_get(args, STR("database")));
+    struct str name = tape_str(tape_get(args, STR("table")));
+    const struct table *known = catalog_find_table_for(call->catalog, MAY_DESCRIBE, database, name);
     struct store_table t;
     struct store_view *view;
-    int err = manage_find_table(&m, tape_str(tape_get(args, STR("database"))),
-                                tape_str(tape_get(args, STR("table"))), &t);
+    int err = known || sees_all(call) ? manage_find_table(&m, database, name, &t) : ERR_ABSENT;
     if (err == 0)
         err = store_view_open(call->core->store, STORE_DATA, &view);
     if (err < 0)
         return err;
     err = open_table(view, &t, out);
     store_view_close(view);
+    if (err == 0 && known && known->is_cut)
+        return add_view(call, known, out);
     add_building(&t, out);
     return err < 0 ? err : add_definition(&t, out);
 }
@@ -180,6 +224,7 @@ int operation_read_log(struct call *call, const struct tape_node *args, struct b
 /* ---- The server ----------------------------------------------------------------------------- */
 
 struct counts {
+    struct call *call;
     struct store_view *view;
     uint64_t tables, rows, sequence, sessions;
     struct store_stat data, sys;
@@ -189,6 +234,9 @@ static int count_table(void *ctx, const struct store_table *table)
 {
     struct counts *c = ctx;
     uint64_t rows;
+    if (!sees_all(c->call) &&
+        !catalog_find_table_for(c->call->catalog, MAY_DESCRIBE, table->database, table->name))
+        return 0;
     int err = store_count_rows(c->view, table->id, &rows);
     if (err < 0)
         return err;
@@ -266,7 +314,7 @@ static void add_space(const char *name, const struct store_stat *stat, struct bu
 int operation_system_information(struct call *call, const struct tape_node *args, struct buf *out)
 {
     struct store *store = call->core->store;
-    struct counts c = {0};
+    struct counts c = {.call = call};
     (void)args;
     int err = in_view(store, STORE_DATA, count_data, &c);
     if (err == 0)

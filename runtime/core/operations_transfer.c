@@ -7,6 +7,7 @@
 #include "core/manage.h"
 #include "core/operations.h"
 #include "core/table_run.h"
+#include "core/table_view.h"
 #include "wire/json_write.h"
 
 static bool flag_of(const struct tape_node *args, const char *name)
@@ -108,15 +109,24 @@ static int run_export(struct job *job)
     return run(job, false);
 }
 
+/* Files have whole rows, so this is for who may read or write whole rows. */
+static bool may_transfer(const struct table *table, bool imports, bool replaces)
+{
+    return !table->is_cut && (imports ? table_may(table, MAY_INSERT) : true) &&
+           (!replaces || table_may(table, MAY_UPDATE));
+}
+
 /* What can be told at once needs no job. */
 static int start(struct call *call, const char *kind, const struct tape_node *args,
                  int (*run_job)(struct job *job))
 {
     struct str database = tape_str(tape_get(args, STR("database"))),
                name = tape_str(tape_get(args, STR("table")));
+    const struct table *table = catalog_find_table(call->catalog, database, name);
+    bool imports = run_job == run_import;
     if (!call->core->config.transfer)
         tool_fail(call, STR("This server has no files."));
-    else if (!catalog_find_table(call->catalog, database, name))
+    else if (!table || !may_transfer(table, imports, imports && flag_of(args, "replace")))
         tool_fail(call, arena_printf(&call->arena, "There is no table " STR_FMT "." STR_FMT ".",
                                      STR_ARG(database), STR_ARG(name)));
     else

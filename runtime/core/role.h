@@ -15,6 +15,10 @@
  * attribute, only what it says is allowed of that one; attributes that are not listed have what the
  * table has. In lists of names * stands for any characters.
  *
+ * Attributes are those of the top of a row. Whoever may not read the primary key does not see the
+ * table at all. Operations that change the structure of a table (create, alter and drop tables and
+ * indexes) ask for the operation alone; the others look at the role's tables as well.
+ *
  * A role is immutable and may be used by any thread.
  */
 #ifndef TENON_CORE_ROLE_H
@@ -39,19 +43,27 @@ enum offer_kind { OFFER_TOOL, OFFER_PROMPT, OFFER_RESOURCE, OFFER_KINDS };
 /* The role that may do everything. Not to be freed. */
 const struct role *role_super(void);
 
-/* Reads a tree. 0; ERR_PARSE: no JSON; ERR_PARAMS: not such a tree, `faults` say where. The role
- * lies in the arena. */
+/* Reads a tree. 0; ERR_PARSE: no JSON; ERR_PARAMS: not such a tree, or longer than
+ * ACCESS_RECORD_BYTES, `faults` say where; ERR_NO_MEMORY. The role lies in the arena. */
 int role_parse(struct str text, struct arena *arena, const struct role **ret,
                struct schema_faults *faults);
 /* May do what one of these may. NULL: no memory. Those must outlive it. */
 const struct role *role_join(const struct role *const *roles, uint32_t n, struct arena *arena);
 
 bool role_is_super(const struct role *role);
+/* Roles of one text may do the same. It lives as long as the role. */
+struct str role_text(const struct role *role);
 bool role_may_table(const struct role *role, struct str database, struct str table,
                     enum permission permission);
-/* MAY_READ, MAY_INSERT, MAY_UPDATE. */
+/* MAY_READ, MAY_INSERT, MAY_UPDATE; MAY_DESCRIBE: may he know that there is such an attribute, if
+ * he may describe the table? */
 bool role_may_attribute(const struct role *role, struct str database, struct str table,
                         struct str attribute, enum permission permission);
+/* How many attributes the role lists of that table, one for each list it is in; `fn` is told each,
+ * if it is not NULL. */
+typedef void (*role_attribute_fn)(void *ctx, struct str attribute);
+uint32_t role_each_attribute(const struct role *role, struct str database, struct str table,
+                             role_attribute_fn fn, void *ctx);
 bool role_may_operation(const struct role *role, struct str name);
 /* Something that a component registered: by its name (a resource or template: by its URI), or by
  * the component's. */

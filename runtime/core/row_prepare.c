@@ -9,9 +9,9 @@
 
 /* ---- What clients may give ------------------------------------------------------------------ */
 
-static bool may_be_given(const struct table_attribute *a)
+static bool may_be_given(const struct table_attribute *a, enum row_source source)
 {
-    return !a->hidden && !a->role;
+    return !a->role && !(source == ROW_CREATED ? a->no_insert : a->no_update);
 }
 
 static int fail_unknown(struct schema_faults *faults, struct str name)
@@ -21,14 +21,14 @@ static int fail_unknown(struct schema_faults *faults, struct str name)
     return schema_fault_set(&faults->v[0], "additionalProperties", "no such member");
 }
 
-int row_check_given(const struct table *table, const struct tape_node *given,
-                    struct schema_faults *faults)
+int row_check_given(const struct table *table, enum row_source source,
+                    const struct tape_node *given, struct schema_faults *faults)
 {
     if (!table->is_filled)
         return 0;
     for (uint32_t i = 0; i < table->n_attributes; i++) {
         const struct table_attribute *a = &table->attributes[i];
-        if (!may_be_given(a) && tape_get(given, a->name))
+        if (!may_be_given(a, source) && tape_get(given, a->name))
             return fail_unknown(faults, a->name);
     }
     return 0;
@@ -61,7 +61,7 @@ static int fill(const struct preparing *p, const struct table_attribute *a,
         return 0;
     if (a->role == ROLE_UPDATED_TIME || (a->role && is_new))
         return table_time_value(a, p->now_ms, p->arena, ret);
-    if (p->source == ROW_REPLACED && (is_key || !may_be_given(a))) {
+    if (p->source == ROW_REPLACED && (is_key || a->hidden || !may_be_given(a, p->source))) {
         *ret = tape_get(p->before, a->name);
         return 0;
     }

@@ -10,15 +10,16 @@
 
 enum row_source {
     ROW_CREATED,  /* by a client: defaults, both times */
-    ROW_REPLACED, /* the same, but what the client cannot set stays as it was, the key too */
+    ROW_REPLACED, /* the same, but what the client cannot set stays as it was, the key too, and
+                     what it cannot see, if it says nothing of that */
     ROW_CHANGED,  /* the row as it was with changes made: the time of the update */
     ROW_IMPORTED, /* by the operator, who may give everything but the version: what is missing */
 };
 
 /* Does a client name what it may not set, although rows may have any attribute? 0; ERR_PARAMS with
- * *faults, as for an attribute that does not exist. Of a row or of changes. */
-int row_check_given(const struct table *table, const struct tape_node *given,
-                    struct schema_faults *faults);
+ * *faults, as for an attribute that does not exist. Of a row, or for ROW_CHANGED of changes. */
+int row_check_given(const struct table *table, enum row_source source,
+                    const struct tape_node *given, struct schema_faults *faults);
 
 /* `before`: the row that is there; of ROW_REPLACED only. *ret may be `row` itself; else the nodes
  * lie in `arena`, and texts are borrowed. 0; ERR_PARAMS with *faults: an import that has a version;

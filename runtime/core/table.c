@@ -181,8 +181,8 @@ static int check_form(const struct tape_node *definition, struct schema_faults *
 }
 
 /* Those of the columns that clients may name, or that are stored. */
-static int pick_columns(const struct table *t, const struct filter_columns *all, bool shown,
-                        struct arena *arena, struct filter_columns *ret)
+int table_pick_columns(const struct table *t, const struct filter_columns *all, bool shown,
+                       struct arena *arena, struct filter_columns *ret)
 {
     struct filter_column *picked = arena_array(arena, (size_t)all->n + 1, sizeof *picked);
     uint32_t n = 0;
@@ -210,9 +210,9 @@ static int read_columns(struct table *t, struct arena *arena, struct schema_faul
     }
     t->columns = t->index_columns = all;
     if (err == 0 && t->is_filled)
-        err = pick_columns(t, &all, true, arena, &t->columns);
+        err = table_pick_columns(t, &all, true, arena, &t->columns);
     if (err == 0 && t->is_filled)
-        err = pick_columns(t, &all, false, arena, &t->index_columns);
+        err = table_pick_columns(t, &all, false, arena, &t->index_columns);
     return err;
 }
 
@@ -224,7 +224,8 @@ static bool is_false(const struct tape_node *value)
 int table_parse(struct str definition, struct arena *arena, struct table *ret,
                 struct schema_faults *faults)
 {
-    struct table t = {.database = STR(""), .name = STR(""), .tool_name = STR("")};
+    struct table t = {
+        .database = STR(""), .name = STR(""), .tool_name = STR(""), .may = UINT32_MAX};
     const struct tape_node *tape;
     int err = open_text(definition, arena, &tape, faults);
     if (err == 0)

@@ -30,6 +30,9 @@ struct table_attribute {
     struct str name;
     const struct tape_node *schema;
     bool required, hidden, nullable;
+    /* As a role sees the table (table_view.h) `hidden` is what it may not read. What is hidden by
+     * the definition is all of these. */
+    bool unknown, no_insert, no_update;
     enum attribute_role role;
     enum attribute_default fill;
     const struct tape_node *value; /* of DEFAULT_VALUE */
@@ -43,15 +46,19 @@ struct table {
     struct str title, description; /* STR_NONE: not given */
     struct str annotations;        /* raw JSON, or STR_NONE */
     /* Of a row, with the primary key among the required: as the operator knows it, as clients see
-     * it, as clients give it (table_schema.c). Clients must not learn of `schema`. */
-    const struct tape_node *schema, *shown, *given;
+     * it, as they give a new one and one in the place of another, and as it is described to them
+     * (table_schema.c). Clients must not learn of `schema`. */
+    const struct tape_node *schema, *shown, *given, *replacing, *described;
     const struct json_schema *rows;      /* of a row as it is stored */
     struct filter_columns columns;       /* what filters and orders may name */
     struct filter_columns index_columns; /* what indexes may name */
     struct table_attribute *attributes;
     uint32_t n_attributes, n_hidden;
     const struct table_attribute *by_role[ROLES]; /* NULL: there is none */
-    bool is_private;                              /* "mcp": false: not in any catalog */
+    uint32_t may;    /* 1 << enum permission: what the role whose view this is may do; else all */
+    bool is_cut;     /* a view of less than all attributes */
+    bool is_unread;  /* a view in which nothing of a row is shown */
+    bool is_private; /* "mcp": false: not in any catalog */
     bool is_special; /* some attribute has a role, a default, is hidden or nullable */
     bool is_filled;  /* ... or more than nullable: rows are not stored just as clients give them */
     /* What the definition asks for (no ids, not ready); in a catalog what the store has. */
@@ -80,7 +87,7 @@ int table_value_key(const struct table *table, const struct tape_node *value, st
                     struct str *ret, struct schema_faults *faults);
 const struct table_attribute *table_find_attribute(const struct table *table, struct str name);
 bool table_is_hidden(const struct table *table, struct str name);
-/* Is nothing in it hidden? */
+/* Is nothing in it unknown to clients? */
 bool table_shows_index(const struct table *table, const struct store_index *index);
 /* As clients see it: with its version where there is an attribute for that, without what is hidden,
  * and only with the attributes of `select` (an array of names; NULL: all). */

@@ -50,6 +50,7 @@ static void read_one(struct table_attribute *attribute, const struct tape_node *
     const struct tape_node *role = tape_get(said, STR("role"));
     const struct tape_node *fill = tape_get(said, STR("default"));
     attribute->hidden = is_true(tape_get(said, STR("hidden")));
+    attribute->unknown = attribute->no_insert = attribute->no_update = attribute->hidden;
     attribute->nullable = is_true(tape_get(said, STR("nullable")));
     if (role)
         attribute->role = FIND_NAME(role_names, role);

@@ -16,6 +16,14 @@ bool table_has_type(const struct tape_node *schema, struct str type);
  * rows as they are stored. Pointers of faults lead from the definition. */
 int table_schemas_make(struct table *t, struct arena *arena, struct schema_faults *faults);
 
+/* Makes those that clients see anew, from the finished schema and what the attributes of the table
+ * say. 0 or ERR_NO_MEMORY. */
+int table_schemas_view(struct table *t, struct arena *arena);
+
+/* table.c: those of the columns that clients may name (`shown`), or that are stored. */
+int table_pick_columns(const struct table *t, const struct filter_columns *all, bool shown,
+                       struct arena *arena, struct filter_columns *ret);
+
 /* The text of JSON Schema's keyword that leads to definitions, or a dialect: what parts of the
  * schema refer to, wherever they stand. */
 bool table_is_shared_keyword(struct str keyword);

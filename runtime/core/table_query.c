@@ -138,6 +138,7 @@ static int make_scope(struct reading *r)
     struct buf text = {0};
     buf_printf(&text, "%u ", r->table->id);
     json_write_str(&text, r->call->in.access->user);
+    json_write_str(&text, r->call->in.access->role_name);
     if (r->order_by && r->order_by->n)
         tape_write(r->order_by, &text);
     if (r->query->filter)

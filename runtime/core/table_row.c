@@ -55,7 +55,8 @@ bool table_shows_index(const struct table *table, const struct store_index *inde
 {
     for (uint32_t i = 0; i < index->n_parts; i++) {
         struct str path = index->parts[i].attribute, name = str_cut(&path, '.');
-        if (table_is_hidden(table, name))
+        const struct table_attribute *a = table_find_attribute(table, name);
+        if (a && a->unknown)
             return false;
     }
     return true;
@@ -85,6 +86,10 @@ void table_write_row(const struct table *table, const struct tape_node *row, uin
 {
     const struct table_attribute *of_version = table->by_role[ROLE_VERSION];
     struct writing w = {out, table, select, '{'};
+    if (table->is_unread) {
+        buf_add_lit(out, "{}");
+        return;
+    }
     if (!select && !table->n_hidden && !of_version) {
         tape_write(row, out);
         return;

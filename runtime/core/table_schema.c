@@ -5,10 +5,13 @@
  *   t->shown    of rows as clients see them: nothing hidden
  *   t->given    of rows as clients give them: without what the server sets, and without a demand
  *               for what it fills in
+ *   t->replacing   the same of a row that takes the place of another
+ *   t->described   what is told of rows to who need not be able to read them
  *
  * Where no attribute asks for a difference they are one. What a schema says of the row as a whole
  * (anyOf, dependentRequired and the like) may name what is hidden, or miss what is filled in later:
- * it is left out of the last two of a table with such attributes, and holds for the stored row.
+ * it is left out of all but the first two of a table with such attributes, and holds for the stored
+ * row.
  */
 #include "base/err.h"
 #include "core/table_parts.h"
@@ -16,15 +19,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum view { VIEW_ALL, VIEW_STORED, VIEW_SHOWN, VIEW_GIVEN };
+enum view { VIEW_ALL, VIEW_STORED, VIEW_SHOWN, VIEW_GIVEN, VIEW_REPLACING, VIEW_DESCRIBED };
 
 /* ---- One attribute -------------------------------------------------------------------------- */
 
+static bool is_given(enum view view)
+{
+    return view == VIEW_GIVEN || view == VIEW_REPLACING;
+}
+
 static bool has_place(const struct table_attribute *a, enum view view)
 {
-    if (view == VIEW_STORED)
-        return a->role != ROLE_VERSION;
-    return view == VIEW_ALL || (!a->hidden && !(view == VIEW_GIVEN && a->role));
+    const bool left_out[] = {
+        [VIEW_ALL] = false,
+        [VIEW_STORED] = a->role == ROLE_VERSION,
+        [VIEW_SHOWN] = a->hidden,
+        [VIEW_GIVEN] = a->no_insert || a->role,
+        [VIEW_DESCRIBED] = a->unknown,
+        [VIEW_REPLACING] = a->no_update || a->role,
+    };
+    return !left_out[view];
 }
 
 /* Keywords by whose side nothing can be added to "type". */
@@ -120,10 +134,12 @@ static void add_boolean(struct tape_builder *b, bool allows)
     tape_close(b);
 }
 
-static void add_attribute(struct tape_builder *b, const struct table_attribute *a)
+static void add_attribute(struct tape_builder *b, const struct table_attribute *a, bool is_final)
 {
     tape_add_str(b, a->name);
-    if (a->nullable && a->schema->kind == TAPE_OBJECT && is_plain(a->schema))
+    if (a->schema->kind == TAPE_OBJECT && is_final)
+        tape_add_node(b, a->schema);
+    else if (a->nullable && a->schema->kind == TAPE_OBJECT && is_plain(a->schema))
         add_plain_nullable(b, a->schema);
     else if (a->nullable && a->schema->kind != TAPE_TRUE)
         add_other_nullable(b, a->schema);
@@ -157,7 +173,7 @@ static void add_properties(struct tape_builder *b, const struct table *t, enum v
     tape_open_object(b);
     for (uint32_t i = 0; i < t->n_attributes; i++)
         if (has_place(&t->attributes[i], view))
-            add_attribute(b, &t->attributes[i]);
+            add_attribute(b, &t->attributes[i], t->shown != NULL);
         else if (view == VIEW_STORED) { /* no place even where any attribute may be */
             tape_add_str(b, t->attributes[i].name);
             add_boolean(b, false);
@@ -171,7 +187,7 @@ static void add_required(struct tape_builder *b, const struct table *t, enum vie
     tape_open_array(b);
     for (uint32_t i = 0; i < t->n_attributes; i++) {
         const struct table_attribute *a = &t->attributes[i];
-        if (a->required && has_place(a, view) && !(view == VIEW_GIVEN && a->fill))
+        if (a->required && has_place(a, view) && !(is_given(view) && a->fill))
             tape_add_str(b, a->name);
     }
     tape_close(b);
@@ -215,12 +231,31 @@ static int make_views(struct table *t, struct arena *arena, const struct tape_no
     if (err < 0)
         return err;
     t->schema = schema;
-    t->shown = shown;
-    t->given = given;
+    t->shown = t->described = shown;
+    t->given = t->replacing = given;
     *ret_stored = stored;
     for (uint32_t i = 0; i < t->n_attributes; i++)
         t->attributes[i].schema =
             tape_get(tape_get(schema, STR("properties")), t->attributes[i].name);
+    return 0;
+}
+
+int table_schemas_view(struct table *t, struct arena *arena)
+{
+    const struct tape_node *shown, *given, *replacing, *described;
+    int err = make(t, VIEW_SHOWN, arena, &shown);
+    if (err == 0)
+        err = make(t, VIEW_GIVEN, arena, &given);
+    if (err == 0)
+        err = make(t, VIEW_REPLACING, arena, &replacing);
+    if (err == 0)
+        err = make(t, VIEW_DESCRIBED, arena, &described);
+    if (err < 0)
+        return err;
+    t->shown = shown;
+    t->given = given;
+    t->replacing = replacing;
+    t->described = described;
     return 0;
 }
 

@@ -150,7 +150,7 @@ static void write_changes(const struct table *table, struct buf *out)
     bool first = true;
     for (uint32_t i = 0; i < table->n_attributes; i++) {
         const struct table_attribute *a = &table->attributes[i];
-        if (i == table->key || a->hidden || a->role)
+        if (i == table->key || a->no_update || a->role)
             continue;
         if (!first)
             buf_add_char(out, ',');
@@ -225,7 +225,7 @@ static void write_new_row(const struct table *table, struct buf *out)
 {
     struct str key = table->attributes[table->key].name;
     buf_add_lit(out, "{\"description\":\"The whole new row; what it leaves out is gone.\"");
-    tape_each (table->given, keyword, value) {
+    tape_each (table->replacing, keyword, value) {
         struct str name = tape_str(keyword);
         if (str_eq(name, STR("$id")) || is_about(name) || table_is_shared_keyword(name))
             continue;
@@ -242,7 +242,7 @@ static void input_update(const struct table *table, const struct search_limits *
                          struct buf *out)
 {
     (void)limits;
-    const struct tape_node *additional = tape_get(table->given, STR("additionalProperties"));
+    const struct tape_node *additional = tape_get(table->replacing, STR("additionalProperties"));
     buf_add_lit(out, OPEN_OBJECT);
     write_id(table, out);
     buf_add_lit(out,
@@ -304,6 +304,7 @@ static void output_deleted(const struct table *table, struct buf *out)
 static const struct verb {
     const char *name, *title, *sentence;
     struct verb_hints hints;
+    enum permission needs;
     input_fn input;
     output_fn output;
 } verbs[VERB_N] = {
@@ -311,18 +312,21 @@ static const struct verb {
                   "Get a row of",
                   "Returns one row by its primary key.",
                   {true, false, true},
+                  MAY_READ,
                   input_id,
                   output_row},
     [VERB_SEARCH] = {"search",
                      "Search",
                      "Returns the rows that match `where`, page by page.",
                      {true, false, true},
+                     MAY_READ,
                      input_search,
                      output_rows},
     [VERB_CREATE] = {"create",
                      "Create a row of",
                      "Adds a row. Fails if the primary key is taken.",
                      {false, false, false},
+                     MAY_INSERT,
                      input_row,
                      output_row},
     [VERB_UPDATE] = {"update",
@@ -330,15 +334,22 @@ static const struct verb {
                      "Changes one row: either sets and removes attributes by `changes`, or puts a "
                      "whole new row in its place by `row`. Its primary key cannot change.",
                      {false, true, true},
+                     MAY_UPDATE,
                      input_update,
                      output_row},
     [VERB_DELETE] = {"delete",
                      "Delete a row of",
                      "Deletes one row by its primary key, if it is there.",
                      {false, true, true},
+                     MAY_DELETE,
                      input_id,
                      output_deleted},
 };
+
+enum permission verb_permission(enum table_verb verb)
+{
+    return verbs[verb].needs;
+}
 
 const struct verb_hints *verb_hints(enum table_verb verb)
 {

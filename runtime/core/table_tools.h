@@ -11,6 +11,7 @@
 #ifndef TENON_CORE_TABLE_TOOLS_H
 #define TENON_CORE_TABLE_TOOLS_H
 
+#include "core/role.h"
 #include "core/table.h"
 
 enum table_verb { VERB_GET, VERB_SEARCH, VERB_CREATE, VERB_UPDATE, VERB_DELETE, VERB_N };
@@ -25,6 +26,7 @@ struct search_limits {
 };
 
 const struct verb_hints *verb_hints(enum table_verb verb);
+enum permission verb_permission(enum table_verb verb); /* what who calls it must be allowed */
 /* Each STR_NONE without memory. */
 struct str verb_tool_name(enum table_verb verb, struct str tool_name, struct arena *arena);
 struct str verb_title(enum table_verb verb, const struct table *table, struct arena *arena);

@@ -113,7 +113,7 @@ static int prepare_created(struct run *run, const struct tape_node **ret)
     const struct table *t = run->table;
     struct arena *arena = &run->call->arena;
     struct schema_faults faults = {.n = 1};
-    int err = row_check_given(t, run->args, &faults);
+    int err = row_check_given(t, ROW_CREATED, run->args, &faults);
     if (err == 0)
         err = row_prepare(t, ROW_CREATED, run->args, NULL, arena, ret, &faults);
     /* what the input schema has seen is the row itself, if nothing was added */
@@ -236,7 +236,7 @@ static int check_changes(const struct run *run, const struct tape_node *changes,
 {
     struct str key = run->table->attributes[run->table->key].name;
     if (!tape_get(changes, key))
-        return row_check_given(run->table, changes, faults);
+        return row_check_given(run->table, ROW_CHANGED, changes, faults);
     *faults = (struct schema_faults){.n = 1};
     schema_fault_within(&faults->v[0], key);
     return schema_fault_set(&faults->v[0], "primaryKey", "any attribute but the primary key");
@@ -252,7 +252,7 @@ static int check_whole(const struct run *run, const struct tape_node *row,
     if (err == ERR_NO_MEMORY)
         return err;
     if (!value || (err == 0 && str_eq(key, run->key)))
-        return row_check_given(run->table, row, faults);
+        return row_check_given(run->table, ROW_REPLACED, row, faults);
     *faults = (struct schema_faults){.n = 1};
     schema_fault_within(&faults->v[0], name);
     return schema_fault_set(&faults->v[0], "primaryKey", "the same as id, or none");

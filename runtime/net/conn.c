@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "net/conn_access.h"
 #include "net/conn_stream.h"
 #include "net/loop.h"
 #include "net/received.h"
@@ -111,6 +112,7 @@ void conn_turn_away(struct fence *fence, int fd)
 void conn_free(struct conn *conn)
 {
     exchange_end(&conn->exchange);
+    conn_forget_entry(conn);
     conn_stream_free(conn);
     share_return(&conn->unsent);
     deadline_clear(&conn->deadline);
@@ -178,12 +180,14 @@ int conn_discard_rest(struct conn *conn)
 int conn_refuse(struct conn *conn, int err, bool body_follows)
 {
     struct buf body = {0};
+    struct challenge room;
     const struct http_head *head = &conn->fence->reader.head;
     struct reply reply = {
         .status = err_http_status(err),
         .close = true,
         .allowed_origin = conn->plan.allowed_origin,
         .allow = err == ERR_HTTP_METHOD ? conn->plan.allow : NULL,
+        .challenge = conn_challenge(conn, err, conn->why, &room),
     };
     if (conn->phase == BODY || head->method == HTTP_POST)
         reply_write_error(&body, err);
@@ -207,7 +211,7 @@ void conn_answered(struct exchange *exchange)
 
 int conn_begin(struct conn *conn)
 {
-    int err = exchange_begin(&conn->exchange, &conn->fence->reader.head, &conn->plan);
+    int err = exchange_begin(&conn->exchange, &conn->fence->reader.head, &conn->plan, &conn->entry);
     if (!err) /* the reply needs it after the head is gone */
         conn->plan.allowed_origin = conn->exchange.allowed_origin;
     return err;

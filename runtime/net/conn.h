@@ -51,6 +51,9 @@ struct conn {
     bool last;                  /* closes after this reply */
     struct conn_stream *stream; /* while STREAMING */
     struct http_plan plan;
+    int verdict;     /* of the head: 0, or the error to refuse with */
+    const char *why; /* then: what access_identify says */
+    struct entry entry;
     size_t discarded;
     struct share unsent; /* of a reply that the reader has not taken yet */
     int64_t send_until_ms;

@@ -99,8 +99,21 @@ static enum call_verb verb_of(enum http_method method)
     return method == HTTP_GET ? CALL_GET : method == HTTP_DELETE ? CALL_DELETE : CALL_POST;
 }
 
+static bool copy_credential(struct exchange *x, const struct credential *from)
+{
+    x->credential.kind = from->kind;
+    return copy_present(&x->call->arena, from->text, &x->credential.text);
+}
+
+static void wipe_credential(struct exchange *x)
+{
+    if (x->credential.text.n)
+        explicit_bzero((char *)(uintptr_t)x->credential.text.p, x->credential.text.n);
+    x->credential = (struct credential){0};
+}
+
 static bool fill_call(struct exchange *x, const struct http_head *head,
-                      const struct http_plan *plan)
+                      const struct http_plan *plan, struct entry *entry)
 {
     struct call *call = x->call;
     struct link *link = arena_alloc(&call->arena, sizeof *link);
@@ -115,18 +128,22 @@ static bool fill_call(struct exchange *x, const struct http_head *head,
         .profile = plan->profile,
         .accepts_json = plan->accepts_json,
         .accepts_sse = plan->accepts_sse,
-        .access = access_super(),
+        .access = entry->access,
     };
-    return copy_present(&call->arena, plan->allowed_origin, &x->allowed_origin) &&
+    entry->access = NULL;
+    x->is_later = entry->is_later;
+    return (!entry->is_later || copy_credential(x, &entry->credential)) &&
+           copy_present(&call->arena, plan->allowed_origin, &x->allowed_origin) &&
            copy_present(&call->arena, head->session_id, &call->in.session_id) &&
            copy_present(&call->arena, head->version, &call->in.version) &&
            copy_present(&call->arena, head->last_event, &call->in.last_event);
 }
 
-int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan)
+int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan,
+                   struct entry *entry)
 {
     x->call = call_new(x->calls->core);
-    if (!x->call || !fill_call(x, head, plan))
+    if (!x->call || !fill_call(x, head, plan, entry))
         return ERR_NO_MEMORY;
     x->is_chunked = plan->chunked;
     if (plan->chunked) {
@@ -181,6 +198,14 @@ bool exchange_is_whole(const struct exchange *x)
     return !x->is_chunked && x->body_n == x->body_bytes;
 }
 
+/* Of who is known only when keys have come: the credential is core's now. */
+static void run_later(struct exchange *x)
+{
+    struct credential credential = x->credential;
+    x->credential = (struct credential){0};
+    access_wait(x->calls->core, x->call, &credential);
+}
+
 static void answer_busy(struct exchange *x)
 {
     x->call->out.http_status = err_http_status(ERR_BUSY);
@@ -198,7 +223,10 @@ void exchange_run(struct exchange *x)
     x->call->in.body = (struct str){x->body, (uint32_t)x->body_n};
     x->running = true;
     x->calls->n_running++;
-    core_handle(x->calls->core, x->call);
+    if (x->is_later)
+        run_later(x);
+    else
+        core_handle(x->calls->core, x->call);
 }
 
 void exchange_part(struct exchange *x)
@@ -214,6 +242,7 @@ void exchange_end(struct exchange *x)
         x->call->orphaned = true;
         ((struct link *)x->call->transport)->exchange = NULL;
     } else if (x->call) {
+        wipe_credential(x);
         give_up(x->call);
     }
     buf_done(&x->raw);

@@ -30,6 +30,13 @@ struct calls *calls_new(struct core *core, size_t body_limit, size_t bytes_max,
                         struct sink *(*open_sink)(struct exchange *exchange));
 void calls_close(struct calls *calls);
 
+/* Who comes in with a call. */
+struct entry {
+    struct access *access; /* a reference, or NULL if it is found later */
+    bool is_later;
+    struct credential credential; /* borrowed from the head */
+};
+
 /* Zeroed but for `calls` is ready. */
 struct exchange {
     struct calls *calls;
@@ -40,12 +47,15 @@ struct exchange {
     struct buf raw; /* a chunked body so far */
     char *body;     /* in the call's arena, when the length is known */
     size_t body_n, body_bytes;
-    struct str allowed_origin; /* of the plan, copied */
+    struct str allowed_origin;    /* of the plan, copied */
+    bool is_later;                /* access_wait comes before core_handle */
+    struct credential credential; /* then: in the call's arena, wiped at the end */
 };
 
-/* Makes the call from an accepted head. 0, ERR_BUSY (no budget left), or
+/* Makes the call from an accepted head, and takes the access. 0, ERR_BUSY (no budget left), or
  * ERR_NO_MEMORY. */
-int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan);
+int exchange_begin(struct exchange *x, const struct http_head *head, const struct http_plan *plan,
+                   struct entry *entry);
 /* A piece of the body. 0: go on; 1: a chunked body is complete; ERR_BAD_FRAMING, ERR_TOO_LARGE,
  * ERR_BUSY, ERR_NO_MEMORY. */
 int exchange_body(struct exchange *x, struct str piece);

@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "net/conn.h"
+#include "net/conn_access.h"
 #include "net/conn_stream.h"
 #include "net/head_read.h"
 #include "net/listener.h"
@@ -89,13 +90,21 @@ static int answer_preflight(struct conn *conn)
     return conn_write(conn, &reply) || !body_follows ? -1 : conn_discard_rest(conn);
 }
 
+static int answer_metadata(struct conn *conn)
+{
+    const struct reply reply = {
+        .status = 200,
+        .close = true,
+        .head_only = conn->fence->reader.head.method == HTTP_HEAD,
+        .allowed_origin = conn->plan.allowed_origin,
+        .body = str_of(conn->fence->config->metadata),
+    };
+    conn_write(conn, &reply);
+    return -1;
+}
+
 /* ---- Callbacks --------------------------------------------------------------------------------
  * They return what libwebsockets wants: 0 to go on, -1 to close. */
-
-static int judge(struct conn *conn)
-{
-    return head_judge(conn->fence->config, conn->address, &conn->fence->reader.head, &conn->plan);
-}
 
 /* First word of every request. A GET or DELETE for core is taken here, because only so does the
  * connection stay in a state in which libwebsockets reads and notices that the client leaves (K2);
@@ -103,7 +112,8 @@ static int judge(struct conn *conn)
 static bool is_taken_early(struct conn *conn)
 {
     const struct http_head *head = &conn->fence->reader.head;
-    return (head->method == HTTP_DELETE || head->method == HTTP_GET) && judge(conn) == 0;
+    return (head->method == HTTP_DELETE || head->method == HTTP_GET) && conn->verdict == 0 &&
+           !conn->plan.metadata;
 }
 
 /* It would also read a request behind a GET, while that one's stream is open: nothing may follow
@@ -116,45 +126,66 @@ static bool is_followed(struct conn *conn)
     return conn->scan.has_more;
 }
 
+static void read_head(struct conn *conn)
+{
+    struct head_reader *reader = &conn->fence->reader;
+    head_read(reader, conn->wsi, head_scan_is_authorized(&conn->scan));
+    reader->head.malformed = !head_scan_is_good(&conn->scan);
+    conn_judge(conn);
+}
+
+static void forget_head(struct conn *conn)
+{
+    conn_forget_entry(conn);
+    head_reader_forget(&conn->fence->reader);
+}
+
 static int on_access(struct conn *conn, void *in, size_t len)
 {
     struct lws_process_html_args *args = in;
     (void)len;
     if (conn->phase == RESTING) {
-        head_read(&conn->fence->reader, conn->wsi);
-        conn->fence->reader.head.malformed = !head_scan_is_good(&conn->scan);
+        read_head(conn);
         if (!is_taken_early(conn))
             return 0;
     }
     args->final = 1;
     if (conn->phase != RESTING || is_followed(conn) || conn_begin(conn) < 0) {
         conn_kill(conn); /* a second request while the first is under way (rule 6) */
+        forget_head(conn);
         return 0;
     }
+    forget_head(conn);
     conn->last = true; /* every reply but those to POST ends with the connection (rule 7) */
     lws_set_timeout(conn->wsi, NO_PENDING_TIMEOUT, 0);
     conn_run(conn);
     return 0;
 }
 
-static int on_head(struct conn *conn, void *in, size_t len)
+static int take_head(struct conn *conn)
 {
-    (void)in;
-    (void)len;
-    if (conn->phase != RESTING)
-        return -1;
-    int err = judge(conn);
-    if (err < 0)
-        return conn_refuse(conn, err, is_body_read(&conn->fence->reader.head));
+    if (conn->verdict < 0)
+        return conn_refuse(conn, conn->verdict, is_body_read(&conn->fence->reader.head));
     if (conn->plan.preflight)
         return answer_preflight(conn);
-    err = conn_begin(conn);
+    if (conn->plan.metadata)
+        return answer_metadata(conn);
+    int err = conn_begin(conn);
     if (err < 0)
         return conn_refuse(conn, err, true);
     conn->phase = BODY;
     conn->last = conn->plan.close || conn->plan.chunked;
     conn_wait_for(conn, WAIT_BODY);
     return conn->plan.wants_continue ? conn_send_continue(conn) : 0;
+}
+
+static int on_head(struct conn *conn, void *in, size_t len)
+{
+    (void)in;
+    (void)len;
+    int result = conn->phase == RESTING ? take_head(conn) : -1;
+    forget_head(conn);
+    return result;
 }
 
 static int discard(struct conn *conn, size_t n)
@@ -242,9 +273,19 @@ static bool must_be_last(struct fence *fence)
     return fence->stopping || !lws_service_adjust_timeout(fence->context, 1, 0);
 }
 
+static const struct challenge *challenge_of(const struct conn *conn, struct challenge *room)
+{
+    const struct call_answer *answer = &conn->exchange.call->out;
+    int err = answer->http_status == 401   ? ERR_UNAUTHORIZED
+              : answer->http_status == 403 ? ERR_SCOPE
+                                           : 0;
+    return conn_challenge(conn, err, answer->why, room);
+}
+
 static int send_answer(struct conn *conn)
 {
     struct fence *fence = conn->fence;
+    struct challenge room;
     const struct call_answer *answer = &conn->exchange.call->out;
     conn->last |= must_be_last(fence);
     const struct reply reply = {
@@ -252,6 +293,8 @@ static int send_answer(struct conn *conn)
         .close = conn->last,
         .allowed_origin = conn->plan.allowed_origin,
         .session_id = answer->session_id,
+        .challenge = challenge_of(conn, &room),
+        .retry_after_s = answer->retry_after_s,
         .body = buf_str(&answer->body),
     };
     conn->phase = SENDING;

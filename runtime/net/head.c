@@ -55,6 +55,71 @@ static int check_body_wanted(struct judging *j)
     return 0;
 }
 
+/* ---- Path and method --------------------------------------------------------------------------*/
+
+static struct str path_of(const struct judging *j)
+{
+    struct str path = j->head->path;
+    if (path.n > 1 && path.p[path.n - 1] == '/')
+        path.n--; /* C-033: a trailing slash is served, never redirected */
+    return path;
+}
+
+static bool find_profile(const struct judging *j, struct str path)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *served = j->config->path[i];
+        if (served && str_eq(path, str_of(served))) {
+            j->plan->profile = (enum call_profile)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* RFC 9728 section 3.1: the well-known path, then that of the resource, if it has one. */
+static bool is_metadata(const struct judging *j, struct str path)
+{
+    static const struct str known = STR_INIT("/.well-known/oauth-protected-resource");
+    if (!j->config->metadata || !str_starts_with(path, known))
+        return false;
+    path = (struct str){path.p + known.n, path.n - known.n};
+    return !path.n || find_profile(j, path);
+}
+
+static int check_metadata(struct judging *j)
+{
+    j->plan->metadata = is_metadata(j, path_of(j));
+    if (!j->plan->metadata)
+        return 0;
+    j->plan->allow = "GET, HEAD, OPTIONS";
+    j->plan->allowed_origin = STR("*"); /* it is for everybody to read */
+    return 0;
+}
+
+static int check_path(struct judging *j)
+{
+    return j->plan->metadata || find_profile(j, path_of(j)) ? 0 : ERR_NO_ENDPOINT;
+}
+
+static int check_method(struct judging *j)
+{
+    if (j->plan->metadata && (j->head->method == HTTP_HEAD || j->head->method == HTTP_GET))
+        return 0;
+    switch (j->plan->metadata && j->head->method != HTTP_OPTIONS ? HTTP_OTHER : j->head->method) {
+    case HTTP_POST:
+    case HTTP_GET:
+        return 0;
+    case HTTP_OPTIONS:
+        j->plan->preflight = true;
+        return 0;
+    case HTTP_DELETE:
+        return j->config->allow_client_delete ? 0 : ERR_HTTP_METHOD;
+    default:
+        return ERR_HTTP_METHOD;
+    }
+}
+
 /* ---- Host and Origin: against DNS rebinding and foreign pages (T-02, T-03) --------------------*/
 
 static bool list_has(const struct str *list, uint32_t n, struct str value)
@@ -105,45 +170,12 @@ static bool is_origin_allowed(const struct judging *j, struct str origin)
 static int check_origin(struct judging *j)
 {
     struct str origin = j->head->origin;
-    if (!origin.p)
+    if (!origin.p || j->plan->metadata)
         return 0;
     if (!is_origin_allowed(j, origin))
         return ERR_FORBIDDEN;
     j->plan->allowed_origin = origin;
     return 0;
-}
-
-/* ---- Path and method --------------------------------------------------------------------------*/
-
-static int check_path(struct judging *j)
-{
-    struct str path = j->head->path;
-    if (path.n > 1 && path.p[path.n - 1] == '/')
-        path.n--; /* C-033: a trailing slash is served, never redirected */
-    for (int i = 0; i < 2; i++) {
-        const char *served = j->config->path[i];
-        if (served && str_eq(path, str_of(served))) {
-            j->plan->profile = (enum call_profile)i;
-            return 0;
-        }
-    }
-    return ERR_NO_ENDPOINT;
-}
-
-static int check_method(struct judging *j)
-{
-    switch (j->head->method) {
-    case HTTP_POST:
-    case HTTP_GET:
-        return 0;
-    case HTTP_OPTIONS:
-        j->plan->preflight = true;
-        return 0;
-    case HTTP_DELETE:
-        return j->config->allow_client_delete ? 0 : ERR_HTTP_METHOD;
-    default:
-        return ERR_HTTP_METHOD;
-    }
 }
 
 /* ---- What a POST or GET must carry
@@ -179,13 +211,27 @@ static int check_body_size(struct judging *j)
 static int check_session_id(struct judging *j)
 {
     struct str id = j->head->session_id;
-    return id.p && !j->plan->preflight && !header_is_visible(id) ? ERR_NO_SESSION : 0;
+    return id.p && !header_is_visible(id) ? ERR_NO_SESSION : 0;
 }
 
 static int (*const checks[])(struct judging *) = {
-    check_form, check_length, check_encoding, check_body_wanted,  check_host,      check_origin,
-    check_path, check_method, check_accept,   check_content_type, check_body_size, check_session_id,
+    check_form,     check_length, check_encoding, check_body_wanted, check_host,
+    check_metadata, check_origin, check_path,     check_method,
 };
+static int (*const checks_of_rest[])(struct judging *) = {
+    check_accept,
+    check_content_type,
+    check_body_size,
+    check_session_id,
+};
+
+static int run(int (*const v[])(struct judging *), size_t n, struct judging *j)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < n; i++)
+        err = v[i](j);
+    return err;
+}
 
 static bool wants_close(const struct http_head *head)
 {
@@ -204,10 +250,12 @@ int head_judge(const struct net_config *config, const struct net_address *listen
         .wants_continue = str_eq_nocase(head->expect, STR("100-continue")),
         .allow = config->allow_client_delete ? "GET, POST, DELETE, OPTIONS" : "GET, POST, OPTIONS",
     };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        int err = checks[i](&j);
-        if (err < 0)
-            return err;
-    }
-    return 0;
+    return run(checks, sizeof checks / sizeof *checks, &j);
+}
+
+int head_judge_rest(const struct net_config *config, const struct http_head *head,
+                    struct http_plan *plan)
+{
+    struct judging j = {config, NULL, head, plan};
+    return run(checks_of_rest, sizeof checks_of_rest / sizeof *checks_of_rest, &j);
 }

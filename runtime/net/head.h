@@ -2,8 +2,9 @@
  *
  * Knows nothing of libwebsockets: fence.c collects the header values as they were sent, this
  * decides what to do, reply.c writes what that means. The order of checks is the list in head.c:
- * framing, Host, Origin, path, method, then what a POST must carry (acceptance REFERENCE a.1). A
- * GET asks for a stream of events and must accept one.
+ * framing, Host, Origin, path, method; then the caller asks who it is (net/conn_access.h), so that
+ * nobody else learns more; then what a POST must carry (acceptance REFERENCE a.1). A GET asks for a
+ * stream of events and must accept one.
  *
  * Decided here where the specification is silent: an absent or foreign Host is refused as an
  * Origin is (403; 400 if HTTP/1.1 has none); a POST without Content-Type is 415; an
@@ -32,6 +33,8 @@ struct http_head {
     struct str path; /* decoded, without the query */
     struct str host, origin, accept, content_type, content_length, transfer_encoding, expect;
     struct str connection, session_id, version, last_event;
+    struct str authorization; /* "" where it is there and empty */
+    bool query_has_token;     /* access_token=... */
 };
 
 struct http_plan {
@@ -42,6 +45,7 @@ struct http_plan {
     uint64_t body_bytes;       /* unless chunked */
     bool wants_continue;       /* Expect: 100-continue */
     bool preflight;            /* answer OPTIONS */
+    bool metadata;             /* answer by net_config.metadata (RFC 9728) */
     bool close;                /* no keep-alive after this one */
     struct str allowed_origin; /* to be named in CORS headers; STR_NONE: no CORS headers */
     const char *allow;         /* the Allow header of this server */
@@ -52,5 +56,8 @@ struct http_plan {
  * connection came in by. */
 int head_judge(const struct net_config *config, const struct net_address *listen,
                const struct http_head *head, struct http_plan *plan);
+/* The rest, for who may enter: not for a preflight, nor for metadata. */
+int head_judge_rest(const struct net_config *config, const struct http_head *head,
+                    struct http_plan *plan);
 
 #endif

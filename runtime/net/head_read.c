@@ -22,6 +22,7 @@ static const struct {
     {WSI_TOKEN_HTTP_TRANSFER_ENCODING, offsetof(struct http_head, transfer_encoding)},
     {WSI_TOKEN_HTTP_EXPECT, offsetof(struct http_head, expect)},
     {WSI_TOKEN_CONNECTION, offsetof(struct http_head, connection)},
+    {WSI_TOKEN_HTTP_AUTHORIZATION, offsetof(struct http_head, authorization)},
 };
 
 /* Stored by libwebsockets in lower case, with the colon. */
@@ -95,12 +96,37 @@ static bool is_http10(struct lws *wsi)
            strncmp(version, "HTTP/1.1", 8) != 0;
 }
 
-void head_read(struct head_reader *r, struct lws *wsi)
+/* libwebsockets has undone the percent signs, and cut at each &. Copied to where values come later,
+ * since what may be a token belongs nowhere else. */
+static bool has_query_token(struct head_reader *r, struct lws *wsi)
+{
+    const struct str name = STR("access_token=");
+    bool found = false;
+    for (int i = 0, n = 0; n >= 0 && !found; i++) {
+        n = lws_hdr_copy_fragment(wsi, r->text, TEXT_BYTES, WSI_TOKEN_HTTP_URI_ARGS, i);
+        found = n > 0 && str_starts_with((struct str){r->text, (uint32_t)n}, name);
+        if (n > 0)
+            explicit_bzero(r->text, (size_t)n);
+    }
+    return found;
+}
+
+void head_reader_forget(struct head_reader *r)
+{
+    struct str *token = &r->head.authorization;
+    if (token->n) /* else it is a constant */
+        explicit_bzero(r->text + (token->p - r->text), token->n);
+    *token = STR_NONE;
+}
+
+void head_read(struct head_reader *r, struct lws *wsi, bool is_authorized)
 {
     char *path = NULL;
     int path_n = 0;
+    head_reader_forget(r);
     r->text_n = 0;
     r->head = (struct http_head){0};
+    r->head.query_has_token = has_query_token(r, wsi);
     r->head.method = method_of(lws_http_get_uri_and_method(wsi, &path, &path_n));
     r->head.path = (struct str){path, (uint32_t)path_n};
     r->head.http10 = is_http10(wsi);
@@ -108,6 +134,8 @@ void head_read(struct head_reader *r, struct lws *wsi)
         read_known(r, wsi, i);
     for (size_t i = 0; i < sizeof custom_headers / sizeof *custom_headers; i++)
         read_custom(r, wsi, i);
+    if (is_authorized && !r->head.authorization.p)
+        r->head.authorization = STR("");
 }
 
 int head_reader_init(struct head_reader *r)
@@ -118,5 +146,6 @@ int head_reader_init(struct head_reader *r)
 
 void head_reader_done(struct head_reader *r)
 {
+    head_reader_forget(r);
     free(r->text);
 }

@@ -18,6 +18,10 @@ struct head_reader {
 
 int head_reader_init(struct head_reader *reader); /* 0 or ERR_NO_MEMORY */
 void head_reader_done(struct head_reader *reader);
-void head_read(struct head_reader *reader, struct lws *wsi);
+/* `is_authorized`: an Authorization header came, if only an empty one, which libwebsockets does not
+ * tell from none. */
+void head_read(struct head_reader *reader, struct lws *wsi, bool is_authorized);
+/* Wipes the credential. */
+void head_reader_forget(struct head_reader *reader);
 
 #endif

@@ -4,13 +4,14 @@
 #include <string.h>
 
 /* At most eight: a bit of `seen` each. Two values of Accept, Connection or Expect are one list. */
+#define AUTHORIZATION 0
 static const struct str once[] = {
+    [AUTHORIZATION] = STR_INIT("authorization"),
     STR_INIT("host"),
     STR_INIT("origin"),
     STR_INIT("content-type"),
     STR_INIT("content-length"),
     STR_INIT("transfer-encoding"),
-    STR_INIT("authorization"),
     STR_INIT("mcp-session-id"),
     STR_INIT("mcp-protocol-version"),
 };
@@ -111,4 +112,9 @@ void head_scan_feed(struct head_scan *scan, struct str in)
 bool head_scan_is_good(const struct head_scan *scan)
 {
     return scan->state == HEAD_SCAN_DONE && !scan->bad;
+}
+
+bool head_scan_is_authorized(const struct head_scan *scan)
+{
+    return scan->seen >> AUTHORIZATION & 1;
 }

@@ -36,5 +36,7 @@ struct head_scan {
 void head_scan_feed(struct head_scan *scan, struct str in);
 /* The whole head has come, and nothing was wrong. */
 bool head_scan_is_good(const struct head_scan *scan);
+/* An Authorization header came, whatever it holds. */
+bool head_scan_is_authorized(const struct head_scan *scan);
 
 #endif

@@ -29,6 +29,11 @@ bool header_is_loopback(struct str name);
 /* A dotted quad, or an address in brackets: a name that DNS cannot rebind. */
 bool header_is_address(struct str name);
 
+/* RFC 6750 section 2.1: "Bearer", one or more spaces, a token68. Of another scheme only its name is
+ * looked at. */
+enum header_scheme { HEADER_BAD_SCHEME, HEADER_OTHER_SCHEME, HEADER_BEARER };
+enum header_scheme header_bearer(struct str authorization, struct str *ret_token);
+
 /* One or more bytes 0x21..0x7e (MCP 2025-06-18, Session Management 1). */
 bool header_is_visible(struct str value);
 

@@ -152,6 +152,30 @@ bool header_is_address(struct str name)
     */
 }
 
+enum header_scheme header_bearer(struct str value, struct str *ret_token)
+{
+    if (!value.p)
+        return HEADER_BAD_SCHEME;
+    const unsigned char *at = (const unsigned char *)value.p, *marker, *start;
+    /*!re2c
+        'bearer' " "+        { goto token; }
+        'bearer' / [ \t\x00] { return HEADER_BAD_SCHEME; }
+        token / [ \x00]      { return HEADER_OTHER_SCHEME; }
+        *                    { return HEADER_BAD_SCHEME; }
+    */
+token:
+    start = at;
+    /*!re2c
+        [0-9A-Za-z._~+/-]+ "="* / end { goto found; }
+        *                             { return HEADER_BAD_SCHEME; }
+    */
+found:
+    if ((const char *)at != value.p + value.n)
+        return HEADER_BAD_SCHEME;
+    *ret_token = (struct str){(const char *)start, (uint32_t)(at - start)};
+    return HEADER_BEARER;
+}
+
 bool header_is_visible(struct str value)
 {
     for (uint32_t i = 0; i < value.n; i++)

@@ -5,6 +5,7 @@
  */
 #include "base/err.h"
 #include "base/log.h"
+#include "net/monitor.h"
 #include "net/process.h"
 
 #include <poll.h>
@@ -40,6 +41,15 @@ static void keep(const struct child *child, int signals)
     }
 }
 
+static struct monitor *start_monitor(const struct child *child)
+{
+    struct monitor *monitor = NULL;
+    int err = child->monitor < 0 ? 0 : monitor_start(child, &monitor);
+    if (err < 0)
+        log_error("no metrics: %s", err_text(err));
+    return monitor;
+}
+
 int keeper_main(const struct child *child)
 {
     static const int wanted[] = {SIGTERM, 0};
@@ -51,8 +61,10 @@ int keeper_main(const struct child *child)
         return EXIT_START_FAILED;
     }
     int signals = process_signal_fd(wanted);
+    struct monitor *monitor = start_monitor(child);
     child_is_ready(child);
     keep(child, signals);
+    monitor_stop(monitor);
     close(signals);
     if (callbacks->keeper_stop)
         callbacks->keeper_stop(callbacks->ctx);

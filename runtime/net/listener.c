@@ -114,7 +114,8 @@ int listener_bind(const struct net_address *address, bool allow_public, int *ret
     if (err < 0)
         return err;
     if (!allow_public && !is_loopback(&a)) {
-        *ret_why = "a public address needs users to be set up first";
+        *ret_why = "an address that others reach needs users first (tenon user create), "
+                   "or auth.issuer";
         return ERR_FORBIDDEN;
     }
     err = bind_socket(&a, n, true, &fd, ret_why);

@@ -21,6 +21,7 @@
 struct board {
     _Atomic uint64_t beats[N_SLOTS]; /* rises as long as it is alive */
     _Atomic bool ready[N_SLOTS];
+    _Atomic bool stopping;
     struct bus_slot workers[WORKERS_MAX];
 };
 
@@ -34,6 +35,7 @@ struct child {
     int notify;           /* eventfd: written after a change on the board */
     const int *wakes;     /* eventfds, one per worker: net/bus.h */
     const int *listeners; /* one per config->listen; workers only */
+    int monitor;          /* listening socket of net/monitor.h; keeper only; -1: none */
 };
 
 /* Blocks the signals that Tenon handles and ignores SIGPIPE. */

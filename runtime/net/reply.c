@@ -38,7 +38,8 @@ static void write_cors(struct buf *out, const struct reply *reply)
 {
     buf_add_lit(out, "Access-Control-Allow-Origin: ");
     buf_add_str(out, reply->allowed_origin);
-    buf_add_lit(out, "\r\nAccess-Control-Expose-Headers: Mcp-Session-Id\r\nVary: Origin\r\n");
+    buf_add_lit(out, "\r\nAccess-Control-Expose-Headers: Mcp-Session-Id, "
+                     "WWW-Authenticate, Retry-After\r\nVary: Origin\r\n");
     if (reply->preflight)
         buf_add_lit(out, "Access-Control-Allow-Methods: GET, POST, DELETE, OPTIONS\r\n"
                          "Access-Control-Allow-Headers: content-type, accept, authorization, "
@@ -51,6 +52,41 @@ static void write_text_header(struct buf *out, const char *name, struct str valu
     buf_add_str(out, str_of(name));
     buf_add_lit(out, ": ");
     buf_add_str(out, value);
+    buf_add_lit(out, "\r\n");
+}
+
+/* A quoted-string: what cannot stand in one is left out. */
+static void write_parameter(struct buf *out, const char *name, const char *value, char *separator)
+{
+    if (!value)
+        return;
+    if (*separator)
+        buf_add_char(out, *separator);
+    *separator = ',';
+    buf_add_char(out, ' ');
+    buf_add_str(out, str_of(name));
+    buf_add_lit(out, "=\"");
+    for (; *value; value++)
+        if (*value >= ' ' && *value < 127 && *value != '"' && *value != '\\')
+            buf_add_char(out, *value);
+    buf_add_char(out, '"');
+}
+
+static void write_challenge(struct buf *out, const struct challenge *challenge)
+{
+    char separator = 0;
+    buf_add_lit(out, "WWW-Authenticate: Bearer");
+    write_parameter(out, "error", challenge->error, &separator);
+    write_parameter(out, "error_description", challenge->description, &separator);
+    write_parameter(out, "scope", challenge->scope, &separator);
+    write_parameter(out, "resource_metadata", challenge->metadata_url, &separator);
+    buf_add_lit(out, "\r\n");
+}
+
+static void write_retry_after(struct buf *out, uint32_t s)
+{
+    buf_add_lit(out, "Retry-After: ");
+    buf_add_u64(out, s ? s : 1);
     buf_add_lit(out, "\r\n");
 }
 
@@ -70,12 +106,15 @@ void reply_write(struct buf *out, const struct reply *reply)
         write_text_header(out, "Allow", str_of(reply->allow));
     if (reply->allowed_origin.p)
         write_cors(out, reply);
-    if (reply->status == 503)
-        buf_add_lit(out, "Retry-After: 1\r\n");
+    if (reply->challenge)
+        write_challenge(out, reply->challenge);
+    if (reply->status == 429 || reply->status == 503)
+        write_retry_after(out, reply->retry_after_s);
     if (reply->close)
         buf_add_lit(out, "Connection: close\r\n");
     buf_add_lit(out, "\r\n");
-    buf_add_str(out, reply->body);
+    if (!reply->head_only)
+        buf_add_str(out, reply->body);
 }
 
 /* No proxy may keep it back (T-20). */

@@ -31,8 +31,14 @@ struct net_config {
     uint32_t n_origins;
     const struct str *hosts; /* allowed Host names (without port) beside loopback and listen ones */
     uint32_t n_hosts;
+    /* What a client without a good token is told of how to get one (RFC 9728): the JSON that is
+     * served at the well-known paths, and its URL, visible ASCII. NULL: nothing. */
+    const char *metadata, *metadata_url;
+    const char *scope; /* that tokens must have, or NULL */
     bool allow_client_delete;
-    bool allow_public; /* else only loopback addresses may be bound */
+    const struct net_address *monitor; /* where net/monitor.h listens; NULL: nowhere */
+    bool monitor_is_wanted; /* the operator asked for it: if it cannot, that is an error */
+    bool allow_public;      /* else only loopback addresses may be bound */
     /* Tests lower these. */
     uint32_t conns_max; /* [CONNS_MAX, or less if the limit of descriptors is low] per worker */
     size_t bytes_in_flight_max; /* [BYTES_IN_FLIGHT_MAX] per worker */
@@ -78,6 +84,8 @@ struct net_callbacks {
     int (*keeper_start)(void *ctx);
     int (*keeper_tick)(void *ctx);
     void (*keeper_stop)(void *ctx);
+    /* In the keeper, on a thread of its own, between its start and stop: the text of /metrics. */
+    void (*keeper_metrics)(void *ctx, struct buf *out);
     /* SIGHUP: `validate` in the supervisor; if it returns 0, `reload` in each worker, on the loop.
      * Without `reload` a line in the log says that nothing is read again. */
     int (*validate)(void *ctx);

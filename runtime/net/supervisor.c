@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "net/listener.h"
 #include "net/lock.h"
+#include "net/monitor.h"
 #include "net/process.h"
 
 #include <errno.h>
@@ -56,13 +57,20 @@ struct supervisor {
     struct slot slots[N_SLOTS];
     struct board *board;
     int wakes[WORKERS_MAX]; /* eventfds: net/bus.h */
-    int lock, signals, notify, lifeline[2];
+    int lock, signals, notify, lifeline[2], monitor;
+    struct net_address monitor_address; /* with its real port */
     int64_t kill_at_ms;
 };
 
 static struct slot *keeper(struct supervisor *s)
 {
     return &s->slots[KEEPER_SLOT];
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
 }
 
 /* ---- Forking ----------------------------------------------------------------------------------*/
@@ -88,7 +96,10 @@ _Noreturn static void be_child(struct supervisor *s, struct slot *slot)
         .notify = s->notify,
         .wakes = s->wakes,
         .listeners = slot->listeners,
+        .monitor = s->monitor,
     };
+    if (slot != keeper(s))
+        close_fd(s->monitor);
     drop_supervisor(s, slot);
     exit(slot == keeper(s) ? keeper_main(&child) : worker_main(&child));
 }
@@ -145,6 +156,7 @@ static void stop_keeper(struct supervisor *s)
 static void stop(struct supervisor *s)
 {
     s->stage = WORKERS_STOP;
+    s->board->stopping = true;
     s->kill_at_ms = clock_mono_ms() + s->config.stop_grace_ms + KILL_AFTER_MS;
     signal_workers(s, SIGTERM);
     if (!any_worker(s))
@@ -231,6 +243,7 @@ static void note_bad_end(struct supervisor *s, int status)
 static void on_death(struct supervisor *s, struct slot *slot, int status)
 {
     slot->pid = 0;
+    s->board->ready[slot - s->slots] = false;
     if (slot != keeper(s))
         bus_end(s->board->workers, s->wakes, s->config.n_workers, (uint32_t)(slot - s->slots));
     switch (s->stage) {
@@ -340,6 +353,9 @@ static void say_listening(const struct supervisor *s)
                 log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", a->host, v6 ? "]" : "",
                          a->port, s->config.path[j]);
         }
+    if (s->monitor >= 0)
+        log_info("metrics on http://%s:%u/metrics", s->monitor_address.host,
+                 s->monitor_address.port);
 }
 
 static bool all_ready(const struct supervisor *s)
@@ -468,7 +484,9 @@ static int bind_all(struct supervisor *s)
         if (err < 0)
             return err;
     }
-    return 0;
+    if (s->config.monitor)
+        s->monitor_address = *s->config.monitor;
+    return monitor_listen(&s->config, &s->monitor, &s->monitor_address.port);
 }
 
 /* Before the forks, so that workers of all lives have those of all. */
@@ -498,12 +516,6 @@ static int open_shared(struct supervisor *s)
     return 0;
 }
 
-static void close_fd(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
 static void done(struct supervisor *s)
 {
     for (int i = 0; i < N_SLOTS; i++)
@@ -514,6 +526,7 @@ static void done(struct supervisor *s)
     close_fd(s->signals);
     close_fd(s->notify);
     close_fd(s->lock);
+    close_fd(s->monitor);
     for (int i = 0; i < WORKERS_MAX; i++)
         close_fd(s->wakes[i]);
     if (s->board)
@@ -523,7 +536,7 @@ static void done(struct supervisor *s)
 static void init(struct supervisor *s, const struct net_callbacks *callbacks)
 {
     *s = (struct supervisor){.callbacks = callbacks, .stage = KEEPER_STARTS};
-    s->lock = s->signals = s->notify = s->lifeline[0] = s->lifeline[1] = -1;
+    s->lock = s->monitor = s->signals = s->notify = s->lifeline[0] = s->lifeline[1] = -1;
     for (int i = 0; i < N_SLOTS; i++)
         for (int j = 0; j < LISTEN_MAX; j++)
             s->slots[i].listeners[j] = -1;

@@ -14,6 +14,8 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define ORPHAN_GRACE_MS  500
@@ -163,6 +165,15 @@ static void keep_heap(void)
     mallopt(M_MMAP_THRESHOLD, HEAP_LARGE_BYTES);
 }
 
+/* A core file would hold the tokens of whoever was being served. One byte is a size that the kernel
+ * takes for none, also where it hands core files to a program, which 0 does not keep it from. */
+static void forbid_core_files(void)
+{
+    const struct rlimit one = {1, 1};
+    if (setrlimit(RLIMIT_CORE, &one) < 0)
+        prctl(PR_SET_DUMPABLE, 0);
+}
+
 int worker_main(const struct child *child)
 {
     char name[32];
@@ -170,6 +181,7 @@ int worker_main(const struct child *child)
     snprintf(name, sizeof name, "worker %u", child->slot);
     child_set_name(name);
     keep_heap();
+    forbid_core_files();
     int err = start(&w);
     if (err < 0) {
         log_error("cannot start: %s", err_text(err));

@@ -22,7 +22,7 @@ ok "help: tenon --version" status_is 0 "$TENON" --version
 has "$(cat "$tmp/out")" "tenon " "help: the version is printed"
 
 commands=$(sed -nE 's/^  ([a-z]+( [a-z]+)?)  .*/\1/p' <<<"$overview")
-is "$(wc -l <<<"$commands")" 16 "help: all commands are listed"
+is "$(wc -l <<<"$commands")" 27 "help: all commands are listed"
 while read -r command; do
     ok "help: tenon $command --help" status_is 0 "$TENON" $command --help
     has "$(cat "$tmp/out")" "Usage: tenon $command" "help: usage of $command"

@@ -61,6 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (header_origin(value, &name) == 0 && (name.p < text || name.p + name.n > text + size))
         abort();
+    if (header_bearer(value, &name) == HEADER_BEARER &&
+        (name.p < text || name.p + name.n != text + size || !header_is_visible(name)))
+        abort();
     header_is_loopback(value);
     header_is_address(value);
     header_is_visible(value);

@@ -103,8 +103,9 @@ void server_set_clock(struct server *s, int64_t ms_ahead)
 static void run_serve(struct server *s, const char *config, const char *flags, bool clock)
 {
     char path[128], port_file[128], clock_file[128];
-    const char *argv[64] = {server_binary(), "serve", "--data", s->data, "--listen", "127.0.0.1:0"};
-    int n = 6;
+    const char *argv[64] = {server_binary(), "serve",       "--data",           s->data,
+                            "--listen",      "127.0.0.1:0", "--metrics-listen", "off"};
+    int n = 8;
     in_dir(s, "port", port_file);
     argv[n++] = "--port-file";
     argv[n++] = port_file;

@@ -11,6 +11,11 @@
  *   "pid"      the worker's process id
  *   "stall"    blocks the loop for ever
  *   "calls"    how many calls the core holds besides this one
+ *   "who"      the user
+ *   "refs"     how many references to the user's access there are
+ *
+ * Of tokens it takes "good", whose user is called so. "poor" lacks a scope, for "busy" no keys can
+ * be had, for "later-good" and "later-bad" they are fetched first; others are bad.
  */
 #ifndef TENON_TEST_NET_RIG_H
 #define TENON_TEST_NET_RIG_H
@@ -50,6 +55,29 @@ struct core {
     unsigned n_held;
 };
 
+/* Who comes without a token: set before the server starts. */
+static bool rig_refuses_anonymous;
+
+static struct access rig_nobody = {.user = STR_INIT(""), .role_name = STR_INIT("")};
+static struct access rig_good = {.user = STR_INIT("good"), .role_name = STR_INIT("")};
+
+struct access *access_super(void)
+{
+    return &rig_nobody;
+}
+
+struct access *access_ref(struct access *access)
+{
+    access->refs++;
+    return access;
+}
+
+void access_unref(struct access *access)
+{
+    if (access)
+        access->refs--;
+}
+
 /* Weak: the real ones replace them once core/ is there. */
 struct rig_call {
     struct call call;
@@ -67,10 +95,43 @@ __attribute__((weak)) struct call *call_new(struct core *core)
 
 __attribute__((weak)) void call_free(struct call *call)
 {
+    access_unref(call->in.access);
     buf_done(&call->out.body);
     arena_done(&call->arena);
     free(call);
 }
+
+/* What follows "later-" once the keys are there. */
+static int rig_identify(struct str token, struct access **ret, const char **ret_why)
+{
+    if (str_eq(token, STR("good"))) {
+        *ret = access_ref(&rig_good);
+        return 0;
+    }
+    if (str_eq(token, STR("poor")))
+        return ERR_SCOPE;
+    if (str_eq(token, STR("busy")))
+        return ERR_BUSY;
+    *ret_why = "the token is not \"valid\"";
+    return ERR_UNAUTHORIZED;
+}
+
+int access_identify(struct core *core, const struct credential *credential, struct access **ret,
+                    const char **ret_why)
+{
+    (void)core;
+    *ret_why = NULL;
+    if (credential->kind != CREDENTIAL_NONE)
+        return str_starts_with(credential->text, STR("later-"))
+                   ? ACCESS_LATER
+                   : rig_identify(credential->text, ret, ret_why);
+    if (rig_refuses_anonymous)
+        return ERR_UNAUTHORIZED;
+    *ret = access_ref(&rig_nobody);
+    return 0;
+}
+
+void core_handle(struct core *core, struct call *call);
 
 static void rig_answer(struct call *call, int status, struct str body)
 {
@@ -166,12 +227,29 @@ void core_handle(struct core *core, struct call *call)
             pause();
     } else if (str_eq(body, STR("\"calls\""))) {
         rig_number(call, core->n_held - 1);
+    } else if (str_eq(body, STR("\"who\""))) {
+        rig_answer(call, 200, call->in.access->user);
+    } else if (str_eq(body, STR("\"refs\""))) {
+        rig_number(call, call->in.access->refs);
     } else if (str_eq(body, STR("\"session\""))) {
         call->out.session_id = call->in.session_id;
         rig_answer(call, 200, call->in.version.p ? call->in.version : STR("\"none\""));
     } else {
         rig_answer(call, 200, body);
     }
+}
+
+void access_wait(struct core *core, struct call *call, const struct credential *credential)
+{
+    const uint32_t skip = sizeof "later-" - 1;
+    const struct str token = {credential->text.p + skip, credential->text.n - skip};
+    int err = rig_identify(token, &call->in.access, &call->out.why);
+    explicit_bzero((char *)(uintptr_t)credential->text.p, credential->text.n);
+    core->n_held += err < 0;
+    if (err < 0)
+        rig_answer(call, err_http_status(err), STR_NONE);
+    else
+        core_handle(core, call);
 }
 
 /* ---- The server -------------------------------------------------------------------------------*/

@@ -62,10 +62,12 @@ static void operations_are_listed_and_called(void **state)
 {
     ask_method(*state, "tools/list", "",
                "{\"tools\":[{\"name\":\"describe_all\",\"annotations\":{\"readOnlyHint\":true}},"
+               "{\"name\":\"describe_role\"},"
                "{\"name\":\"describe_table\"},{\"name\":\"explain_search\"},"
-               "{\"name\":\"get_job\"},{\"name\":\"list_jobs\"},"
-               "{\"name\":\"list_sessions\"},{\"name\":\"read_log\"},"
-               "{\"name\":\"system_information\"}]}");
+               "{\"name\":\"get_job\"},{\"name\":\"list_jobs\"},{\"name\":\"list_roles\"},"
+               "{\"name\":\"list_sessions\"},{\"name\":\"list_tokens\"},"
+               "{\"name\":\"list_users\"},{\"name\":\"read_log\"},"
+               "{\"name\":\"system_information\"},{\"name\":\"whoami\"}]}");
     ask_method(*state, "tools/call", "{\"name\":\"describe_all\"}",
                "{\"structuredContent\":{\"tables\":[{\"database\":\"shop\",\"table\":\"book\","
                "\"title\":\"Books\",\"rows\":0}]}}");
@@ -172,7 +174,8 @@ static void what_is_denied_is_neither_listed_nor_known(void **state)
     config.operations_allow = (struct name_globs){allow, 1};
     config.operations_deny = (struct name_globs){deny, 1};
     open_with(&config);
-    ask_method(&bench, "tools/list", "", "{\"tools\":[{\"name\":\"describe_all\"}]}");
+    ask_method(&bench, "tools/list", "",
+               "{\"tools\":[{\"name\":\"describe_all\"},{\"name\":\"describe_role\"}]}");
     ask_method(&bench, "tools/call", "{\"name\":\"describe_table\"}",
                "!{\"code\":-32602,\"message\":\"Unknown tool: describe_table\"}");
     ask_method(&bench, "tools/call", "{\"name\":\"read_log\"}", "!{\"code\":-32602}");
@@ -187,9 +190,13 @@ static const char *args_of(const char *name)
         {"describe_table", "{\"database\":\"shop\",\"table\":\"book\"}"},
         {"explain_search", "{\"database\":\"shop\",\"table\":\"book\"}"},
         {"list_jobs", "{}"},
+        {"list_roles", "{}"},
         {"list_sessions", "{}"},
+        {"list_tokens", "{\"user\":\"ann\"}"},
+        {"list_users", "{}"},
         {"read_log", "{}"},
         {"system_information", "{}"},
+        {"whoami", "{}"},
     };
     for (size_t i = 0; i < sizeof args / sizeof *args; i++)
         if (strcmp(name, args[i][0]) == 0)

@@ -138,6 +138,48 @@ static void S_03_session_ids_are_visible_ascii(void **state)
     assert_false(header_is_visible((struct str){"a\0b", 3}));
 }
 
+static void check_bearer(const char *value, enum header_scheme expected, const char *token)
+{
+    struct str got = STR_NONE;
+    if (header_bearer(str_of(value), &got) != expected)
+        fail_msg("%s", value);
+    if (token)
+        assert_true(str_eq(got, str_of(token)));
+}
+
+static void A_07_bearer_is_read_strictly(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        " ",
+        "Bearer",
+        "Bearer ",
+        "Bearer\ta",
+        "Bearer a b",
+        "Bearer a,b",
+        "Bearer =a",
+        "Bearer a=b",
+        "Bearer \"a\"",
+        "Bearer a\n",
+        "Bearer a\x7f",
+        "Bearer \xc3\xa9",
+        ":",
+        "=Bearer a",
+        "Basic\ta",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        check_bearer(bad[i], HEADER_BAD_SCHEME, NULL);
+    check_bearer("Bearer a", HEADER_BEARER, "a");
+    check_bearer("bEARER   a-b._~+/0Z==", HEADER_BEARER, "a-b._~+/0Z==");
+    check_bearer("Basic dXNlcjpwYXNz", HEADER_OTHER_SCHEME, NULL);
+    check_bearer("Bearers a", HEADER_OTHER_SCHEME, NULL);
+    check_bearer("Digest username=\"a\", nonce=\"b\"", HEADER_OTHER_SCHEME, NULL);
+    struct str got;
+    assert_int_equal(header_bearer((struct str){"Bearer a\0b", 10}, &got), HEADER_BAD_SCHEME);
+    assert_int_equal(header_bearer(STR_NONE, &got), HEADER_BAD_SCHEME);
+}
+
 static void content_length_is_digits_only(void **state)
 {
     (void)state;
@@ -179,7 +221,8 @@ static int judge(const struct net_address *listen, const struct http_head *head,
                                       .n_origins = 1,
                                       .hosts = hosts,
                                       .n_hosts = 1};
-    return head_judge(&config, listen, head, plan);
+    int err = head_judge(&config, listen, head, plan);
+    return err ? err : head_judge_rest(&config, head, plan);
 }
 
 static void check_origin(const struct net_address *listen, const char *origin, int expected)
@@ -345,6 +388,7 @@ int main(void)
         cmocka_unit_test(host_is_cut_from_its_port),
         cmocka_unit_test(loopback_names_are_known),
         cmocka_unit_test(S_03_session_ids_are_visible_ascii),
+        cmocka_unit_test(A_07_bearer_is_read_strictly),
         cmocka_unit_test(content_length_is_digits_only),
         cmocka_unit_test(C_029_T_02_origins),
         cmocka_unit_test(T_03_hosts),

@@ -195,7 +195,8 @@ static void C_031_answers_expose_the_session_id(void **state)
     int fd = rig_connect(&rig);
     struct answer a = rig_post(fd, "Origin: http://127.0.0.1:9\r\n", "1");
     assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), "http://127.0.0.1:9");
-    assert_string_equal(answer_header(&a, "Access-Control-Expose-Headers"), "Mcp-Session-Id");
+    assert_string_equal(answer_header(&a, "Access-Control-Expose-Headers"),
+                        "Mcp-Session-Id, WWW-Authenticate, Retry-After");
     answer_done(&a);
     a = rig_post(fd, "Origin: http://127.0.0.1:9\r\nX: y\r\n", "\"later\"");
     assert_string_equal(answer_header(&a, "Access-Control-Allow-Origin"), "http://127.0.0.1:9");

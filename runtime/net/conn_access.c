@@ -1,0 +1,59 @@
+/* net/conn_access.c - see conn_access.h. */
+#include "net/conn_access.h"
+
+#include "base/err.h"
+#include "net/credential.h"
+
+/* What went wrong on our side must not read as success. */
+static int refusal_of(int err)
+{
+    return err < 0 && err_http_status(err) < 400 ? ERR_IO : err;
+}
+
+static int identify(struct conn *conn)
+{
+    struct entry *entry = &conn->entry;
+    struct core *core = conn->fence->calls->core;
+    int err = credential_read(&conn->fence->reader.head, STR_NONE, &entry->credential, &conn->why);
+    if (err == 0)
+        err = access_identify(core, &entry->credential, &entry->access, &conn->why);
+    entry->is_later = err == ACCESS_LATER;
+    return entry->is_later ? 0 : refusal_of(err);
+}
+
+void conn_judge(struct conn *conn)
+{
+    const struct net_config *config = conn->fence->config;
+    const struct http_head *head = &conn->fence->reader.head;
+    conn_forget_entry(conn);
+    conn->why = NULL;
+    conn->verdict = head_judge(config, conn->address, head, &conn->plan);
+    if (conn->verdict < 0 || conn->plan.preflight || conn->plan.metadata)
+        return;
+    conn->verdict = identify(conn);
+    if (conn->verdict == 0)
+        conn->verdict = head_judge_rest(config, head, &conn->plan);
+}
+
+void conn_forget_entry(struct conn *conn)
+{
+    access_unref(conn->entry.access);
+    conn->entry = (struct entry){0};
+}
+
+const struct challenge *conn_challenge(const struct conn *conn, int err, const char *why,
+                                       struct challenge *room)
+{
+    const struct net_config *config = conn->fence->config;
+    const char *errors[] = {"invalid_request", why ? "invalid_token" : NULL, "insufficient_scope"};
+    int i = err == ERR_REQUEST ? 0 : err == ERR_UNAUTHORIZED ? 1 : err == ERR_SCOPE ? 2 : -1;
+    if (i < 0)
+        return NULL;
+    *room = (struct challenge){
+        .metadata_url = config->metadata_url,
+        .error = errors[i],
+        .description = why,
+        .scope = err == ERR_SCOPE ? config->scope : NULL,
+    };
+    return room;
+}
