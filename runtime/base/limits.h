@@ -158,7 +158,9 @@
 /* Users, roles, tokens: core/access.h */
 #define ACCESS_NAME_BYTES   256
 #define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
-#define CREDENTIAL_BYTES    (8u << 10)   /* of an Authorization header; more is refused unread */
+#define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
+#define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
+#define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 #define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
 #define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
 #define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
@@ -170,15 +172,15 @@
 
 /* Signed tokens and the keys of an authorization server: auth/verifier.h */
 #define JWKS_BYTES          (256u << 10) /* text of a key set */
-#define JWKS_TREE_BYTES     (32u << 20) /* of it while it is read */
+#define JWKS_TREE_BYTES     (32u << 20)  /* of it while it is read */
 #define JWKS_KEYS_MAX       100
 #define JWKS_TRIES_MAX      8     /* keys that one token's signature is tried with */
 #define JWKS_FETCH_AGAIN_MS 10000 /* between two fetches from a URL */
 #define JWKS_FILE_AGAIN_MS  1000  /* between two looks at a file */
 #define JWKS_FETCH_MS       5000  /* of a fetch */
 #define JWKS_OUTAGE_FACTOR  6     /* keys of auth.jwksMaxAgeSeconds times this are no longer used */
-#define JWKS_WAITING_MAX    16    /* threads that wait for a fetch; the next is told to come again */
-#define RSA_BITS_MIN        2048  /* of a key; shorter and longer ones are not used */
+#define JWKS_WAITING_MAX    16   /* threads that wait for a fetch; the next is told to come again */
+#define RSA_BITS_MIN        2048 /* of a key; shorter and longer ones are not used */
 #define RSA_BITS_MAX        8192
 #define JWT_SECONDS_MAX     253402300799.0 /* of exp, nbf, iat: the end of the year 9999 */
 
@@ -206,6 +208,8 @@
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
 #define FDS_RESERVED        256          /* descriptors of a worker that are not for connections */
+
+#define TLS_FILE_BYTES_MAX (1u << 20) /* of a certificate with its chain, a key, a list of CAs */
 
 #define HTTP_HEADER_BYTES     (16u << 10)
 #define HTTP_BODY_DEADLINE_MS 30000
