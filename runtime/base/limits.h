@@ -209,6 +209,8 @@
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
 #define FDS_RESERVED        256          /* descriptors of a worker that are not for connections */
 
+#define TLS_FILE_BYTES_MAX (1u << 20) /* of a certificate with its chain, a key, a list of CAs */
+
 #define HTTP_HEADER_BYTES     (16u << 10)
 #define HTTP_BODY_DEADLINE_MS 30000
 #define HTTP_KEEPALIVE_MS     60000

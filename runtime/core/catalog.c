@@ -241,6 +241,7 @@ static int find_view(struct core *core, const struct role *role, struct catalog 
             return err;
         catalog_unref(*place);
         *place = fresh;
+        core->n_views_made++;
     }
     (*place)->used = ++core->n_view_uses;
     *ret = *place;

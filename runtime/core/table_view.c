@@ -59,8 +59,14 @@ static void limit_attribute(struct viewing *v, struct table_attribute *a, bool i
     limit(v, &a->unknown, a->name, MAY_DESCRIBE);
     if (table_may(v->view, MAY_INSERT))
         limit(v, &a->no_insert, a->name, MAY_INSERT);
-    if (table_may(v->view, MAY_UPDATE) && !is_key)
+    else
+        a->no_insert = a->hidden;
+    if (is_key)
+        a->no_update = false;
+    else if (table_may(v->view, MAY_UPDATE))
         limit(v, &a->no_update, a->name, MAY_UPDATE);
+    else
+        a->no_update = a->hidden;
 }
 
 static void add_other(void *ctx, struct str name)
