@@ -39,7 +39,15 @@ static void print_summary(const struct cli_data *data, const struct store_checke
         puts("all of it agrees");
 }
 
-/* What SYS holds, if it holds anything. */
+/* Of those who may use the server, if there are any. */
+static void print_access(const struct store_checked *done)
+{
+    if (done->n_access || done->n_quotas)
+        printf("note  %llu users, roles and tokens; %llu quotas\n",
+               (unsigned long long)done->n_access, (unsigned long long)done->n_quotas);
+}
+
+/* What else SYS holds, if it holds anything. */
 static void print_sessions(const struct store_checked *done)
 {
     if (!done->n_sessions && !done->n_jobs && !done->n_streams && !done->n_subscriptions)
@@ -62,6 +70,8 @@ static int check(const struct cli_args *args)
         int n = store_check(data.store, print_finding, NULL, &done);
         if (n >= 0)
             print_sessions(&done);
+        if (n >= 0)
+            print_access(&done);
         if (n >= 0)
             print_summary(&data, &done, n);
         status = n < 0 ? cli_store_failed(&data, "the check", n) : n ? CLI_FAILED : CLI_DONE;

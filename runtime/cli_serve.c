@@ -447,8 +447,11 @@ static int serve(struct server *server)
     if (cli_access_rules(config, &server->access) != CLI_DONE ||
         cli_auth_open(config, &server->arena, &server->auth, &server->access) != CLI_DONE)
         return CLI_FAILED;
-    net.allow_public =
-        cli_may_be_public(config, &server->store_config, server->access.verifier, false);
+    net.metadata = server->auth.metadata;
+    net.metadata_url = server->auth.metadata_url;
+    net.scope = server->auth.scope;
+    net.allow_public = cli_may_be_public(config, &server->store_config, server->access.verifier,
+                                         config->tls_certificate);
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)

@@ -41,7 +41,8 @@ bool bus_is_alive(const struct bus *bus, struct worker_id worker);
 void bus_wake(struct bus *bus, uint32_t slot);
 void bus_wake_all(struct bus *bus, uint32_t flags); /* that have one of these, oneself too */
 /* Those with BUS_FOLLOWS that wait for one of these changes, or share a bucket with who does. Who
- * says so and then looks at the log misses none: either he sees it there, or he is woken. */
+ * says so and then looks at the log misses none: either he sees it there, or he is woken. All who
+ * are alive, if access changed. */
 void bus_wake_followers(struct bus *bus, const struct change_marks *marks);
 #define BUS_MARK_BUCKETS 65536
 void bus_add_mark(struct bus *bus, uint64_t mark, int by); /* 1 or -1 */

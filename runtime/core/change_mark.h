@@ -23,8 +23,9 @@ static inline uint64_t mark_of_uri(struct str uri) /* of a component's resource 
 
 /* Of all changes of a commit. */
 struct change_marks {
-    const uint64_t *v; /* NULL: too many, or of tables as a whole: everybody is to look */
+    const uint64_t *v; /* NULL: too many, or of tables as a whole: all who follow are to look */
     uint32_t n;
+    bool has_access; /* of a user, role or token: everybody is to look, whatever he waits for */
 };
 
 #endif

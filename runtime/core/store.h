@@ -198,7 +198,8 @@ int store_drop_index(struct store *store, uint32_t table, uint32_t index);
  * writing next takes back what a dead one left. */
 struct store_checked {
     uint64_t n_tables, n_rows, n_indexes, n_entries, n_changes;
-    uint64_t n_sessions, n_jobs;
+    uint64_t n_access; /* users, roles and tokens */
+    uint64_t n_sessions, n_jobs, n_quotas;
     uint64_t n_streams, n_frames, n_pushes, n_subscriptions;
     bool has_unfinished_load, has_unfinished_build;
 };
@@ -455,7 +456,9 @@ enum store_op_kind {
     STORE_PUT_MAIL,     /* `message` to `to`; ret_seq its seq */
     /* Adds `n` to what was used of the quota `key` (at most ACCESS_NAME_BYTES) in the window that
      * ends at until_ms; one that has ended begins anew. ERR_QUOTA: that would be more than
-     * quota_max, and nothing is added. ret_seq: what is used then. */
+     * quota_max, and nothing is added. ret_seq: what is used then, also of what is refused.
+     * ERR_LIMIT: no such key, or QUOTAS_MAX others have a window. Where the end of a window that
+     * stands is another than until_ms, the nearer one holds. */
     STORE_TAKE_QUOTA,
     STORE_DELETE_MAIL, /* of slot to.slot, up to mail_seq; the first TXN_ROWS_MAX of them */
 };
@@ -476,8 +479,8 @@ struct store_op {
     const struct store_session *session; /* session operations; TOUCH and DELETE need only the id */
     const struct store_job *job;
     const struct store_access *access;
-    /* PUT_ACCESS, DELETE_ACCESS: store_access_version as it was read; another one by now:
-     * ERR_STALE. 0: any. */
+    /* PUT_ACCESS, DELETE_ACCESS: store_access_version as it was read; another one by now, but for
+     * what the same list did before: ERR_STALE. 0: any. */
     uint64_t access_version;
     uint64_t quota_max;
     /* Streams, pushes, mail */

@@ -112,6 +112,8 @@ static uint32_t bucket_of(uint64_t mark)
 
 static bool waits_for(const struct bus_slot *slot, const struct change_marks *marks)
 {
+    if (marks->has_access)
+        return slot->epoch != 0;
     if (!(slot->flags & BUS_FOLLOWS))
         return false;
     for (uint32_t i = 0; marks->v && i < marks->n; i++)

@@ -172,7 +172,8 @@ int batch_begin(struct store *store, enum store_space space, struct batch *ret)
 static void tell_changes(const struct batch *b)
 {
     bool has_all = b->n_marks <= BATCH_MARKS;
-    store_changed(b->store, &(struct change_marks){has_all ? b->marks : NULL, b->n_marks});
+    store_changed(b->store,
+                  &(struct change_marks){has_all ? b->marks : NULL, b->n_marks, b->has_access});
 }
 
 int batch_commit(struct batch *b)
@@ -251,6 +252,8 @@ static const struct {
     [STORE_PUT_TABLE] = {table_put, STORE_DATA},
     [STORE_DROP_TABLE] = {table_drop, STORE_DATA},
     [STORE_LOG_RESOURCE] = {resource_log, STORE_DATA},
+    [STORE_PUT_ACCESS] = {access_put, STORE_DATA},
+    [STORE_DELETE_ACCESS] = {access_delete, STORE_DATA},
     [STORE_PUT_SESSION] = {session_put, STORE_SYS},
     [STORE_TOUCH_SESSION] = {session_touch, STORE_SYS},
     [STORE_DELETE_SESSION] = {session_delete, STORE_SYS},
@@ -269,6 +272,7 @@ static const struct {
     [STORE_PUT_PUSH] = {push_put, STORE_SYS},
     [STORE_DELETE_PUSH] = {push_delete, STORE_SYS},
     [STORE_PUT_MAIL] = {mail_put, STORE_SYS},
+    [STORE_TAKE_QUOTA] = {quota_take, STORE_SYS},
     [STORE_DELETE_MAIL] = {mail_delete, STORE_SYS},
 };
 

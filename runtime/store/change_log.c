@@ -36,6 +36,8 @@ static void mark_change(struct batch *b, enum store_change_kind kind, uint32_t t
         add_mark(b, mark_of_table(table));
     } else if (kind == STORE_RESOURCE_CHANGED) {
         add_mark(b, mark_of_uri(key));
+    } else if (kind == STORE_ACCESS_CHANGED) {
+        b->has_access = true; /* and nobody who waits for a row has to look */
     } else {
         b->n_marks = BATCH_MARKS + 1;
     }

@@ -441,6 +441,8 @@ static int check_all(struct check *c)
     if (!err)
         err = check_orphans(c, KV_INDEXES, KV_DROPPED_INDEXES, KV_ENTRIES,
                             "there are entries of an index");
+    if (!err)
+        err = check_access(c->txn, c->findings);
     c->findings->done.has_unfinished_load = loading;
     c->findings->done.has_unfinished_build = c->building;
     return err;

@@ -1,5 +1,5 @@
-/* store/check_sys.c - store_check of what SYS holds: sessions, their expiry, jobs; the rest:
- * check_live.c.
+/* store/check_sys.c - store_check of what SYS holds: sessions, their expiry, jobs, quotas; the
+ * rest: check_live.c.
  *
  * In a process that has SYS in memory only there is nothing to see.
  */
@@ -101,6 +101,17 @@ static int check_job(void *ctx, struct str id, struct str value)
     return 0;
 }
 
+static int check_quota(void *ctx, struct str key, struct str value)
+{
+    struct sys_check *c = ctx;
+    struct quota_record quota;
+    c->findings->done.n_quotas++;
+    int err = quota_read(key, value, &quota);
+    if (is_finding(err))
+        find(c->findings, "a quota cannot be read: %s", err_text(err));
+    return is_finding(err) ? 0 : err;
+}
+
 int check_sys(struct kv_txn *txn, struct findings *findings)
 {
     struct sys_check c = {.txn = txn, .findings = findings};
@@ -110,6 +121,8 @@ int check_sys(struct kv_txn *txn, struct findings *findings)
         err = kv_scan(txn, KV_SESSION_EXPIRY, STR(""), check_expiry, &c);
     if (!err)
         err = kv_scan(txn, KV_JOBS, STR(""), check_job, &c);
+    if (!err)
+        err = kv_scan(txn, KV_QUOTAS, STR(""), check_quota, &c);
     arena_done(&c.scratch);
     return err ? err : check_live(txn, findings);
 }

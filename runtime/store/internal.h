@@ -4,10 +4,11 @@
  * - batch.c: a write transaction and its counters
  * - load.c: imports; load_undo.c: how they are taken back
  * - catalog.c: tables; rows.c: rows; change_log.c: changes
- * - sessions.c, jobs.c, streams.c, frames.c, pushes.c, mail.c, subscriptions.c: what SYS holds;
- *   sys_key.c: its keys
+ * - access.c: users, roles, tokens
+ * - sessions.c, jobs.c, streams.c, frames.c, pushes.c, mail.c, subscriptions.c, quotas.c: what SYS
+ *   holds; sys_key.c: its keys
  * - index.c: indexes and their entries; index_build.c: those of rows that are there
- * - check.c, check_sys.c, check_live.c: does all of it agree?
+ * - check.c, check_access.c, check_sys.c, check_live.c: does all of it agree?
  * - directory.c: LMDB files of a data directory; secret.c: DIR/secret
  * - kv.h: ordered maps, by lmdb.c (lmdb_open.c) and mem.c; record.h, cbor_tape.h: values
  */
@@ -28,6 +29,12 @@ struct sys_key {
     unsigned char bytes[1 + SESSION_ID_BYTES + 8 + 8];
 };
 
+/* A key with a name in it: access.c, quotas.c. */
+struct name_key {
+    uint32_t len;
+    unsigned char bytes[1 + ACCESS_NAME_BYTES + 1];
+};
+
 struct store {
     struct kv_env *envs[2];     /* by enum store_space */
     struct writer *writers[2];  /* started by the first submit */
@@ -42,13 +49,14 @@ struct store {
     uint64_t log_keep;
     uint64_t sys_bytes_max;
     int64_t streams_keep_ms; /* as long as there is room: store/streams.c */
-    uint64_t sessions_max;
+    uint64_t sessions_max, access_max, quotas_max;
     pthread_mutex_t change_lock; /* of these two, held while it is called */
     /* see store_on_change; may be NULL */
     void (*on_change)(void *ctx, const struct change_marks *marks);
     void *on_change_ctx;
     /* Where the rounds of store_maintain stand; its caller is one thread. */
     struct sys_key streams_at, pushes_at, mail_at;
+    struct name_key quotas_at;
 };
 
 struct store_view {
@@ -80,11 +88,13 @@ struct store *store_alloc(void);
 #define META_CATALOG STR("catalog") /* catalog version */
 #define META_LOAD    STR("load")    /* not 0: the entries in UNDO are to be rolled back */
 #define META_BUILD   STR("build")   /* table and id (u32 each) of the index that is being built */
+#define META_ACCESS  STR("access")  /* sequence of the last change of a user, role or token */
 #define META_SYS_SEQ STR("sys_seq") /* of SYS: of the last push or letter */
 
 /* Each is what the one before is and some more, so a file of an older one gains what it lacks. */
-#define STORE_FORMAT    2 /* of DATA; 1: before there were indexes */
-#define SYS_FORMAT      4 /* before there were: 1 jobs; 2 streams and letters; 3 subscriptions */
+#define STORE_FORMAT 3 /* of DATA; before there were: 1 indexes; 2 users */
+/* before there were: 1 jobs; 2 streams and letters; 3 subscriptions; 4 quotas */
+#define SYS_FORMAT      5
 #define DATABASE_ID_LEN 16
 
 int meta_get(struct kv_txn *txn, struct str name, uint64_t *ret); /* absent: 0 */
@@ -128,7 +138,10 @@ struct batch {
     bool counters_changed;
     int64_t now_ms;
     uint64_t seq, tables, catalog;
-    uint64_t began_seq; /* `seq` at the beginning */
+    uint64_t began_seq;   /* `seq` at the beginning */
+    uint64_t list_seq;    /* `seq` where the list of operations began */
+    uint64_t list_access; /* META_ACCESS there, once that was asked for */
+    bool has_access;      /* some change is of a user, role or token */
     uint64_t marks[BATCH_MARKS];
     uint32_t n_marks; /* beyond BATCH_MARKS: too many */
     struct table_slot slot;
@@ -252,6 +265,20 @@ int session_put_log_level(struct batch *b, struct store_op *op);
 int session_set_seen(struct batch *b, struct store_op *op);
 /* 0; ERR_ABSENT, also of one that expired; ERR_LIMIT: no id. */
 int session_require(struct batch *b, struct str id);
+
+struct quota_record {
+    int64_t until_ms;
+    uint64_t used;
+};
+int quota_read(struct str key, struct str value, struct quota_record *ret);
+int quota_take(struct batch *b, struct store_op *op);
+/* Looks at up to `max` and forgets those whose window ended. Returns how many were looked at. */
+int quotas_trim(struct batch *b, uint32_t max);
+
+/* The key is of `key`, the record of `value`. */
+int access_read(struct str key, struct str value, struct arena *arena, struct store_access *ret);
+int access_put(struct batch *b, struct store_op *op);
+int access_delete(struct batch *b, struct store_op *op);
 
 int job_read(struct str key, struct str value, struct arena *arena, struct store_job *ret);
 int job_put(struct batch *b, struct store_op *op);
@@ -393,7 +420,9 @@ struct findings {
 void find(struct findings *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What is wrong with a record, and no reason to stop? */
 bool is_finding(int err);
-/* Of SYS. Returns an error of the engine. */
+/* Users, roles, tokens. Returns an error of the engine, as the next two. */
+int check_access(struct kv_txn *txn, struct findings *findings);
+/* Of SYS. */
 int check_sys(struct kv_txn *txn, struct findings *findings);
 /* Its streams, claims, pushes, letters and subscriptions. */
 int check_live(struct kv_txn *txn, struct findings *findings);
@@ -408,6 +437,8 @@ const char *show_id(struct str id, struct shown_id *out);
 int directory_lock(struct directory *d, enum store_lock lock, int *ret_fd);
 int directory_secret(struct directory *d, bool read_only, unsigned char ret[32]);
 const char *directory_path(const struct directory *d);
+/* 0, or ERR_FORBIDDEN: one of its files is none (a link, a pipe). */
+int directory_check(const char *path, const char **ret_name, const char **ret_why);
 void directory_close(struct directory *d, struct kv_env *sys);
 
 #endif

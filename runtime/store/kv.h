@@ -25,6 +25,7 @@
     X(ENTRIES, "entries", 1, 0)             \
     X(DROPPED_INDEXES, "dropped_idx", 1, 0) \
     X(LOG, "log", 1, 0)                     \
+    X(ACCESS, "access", 1, 0)               \
     X(UNDO, "undo", 1, 0)                   \
     X(SESSIONS, "sessions", 0, 1)           \
     X(SESSION_EXPIRY, "session_exp", 0, 1)  \
@@ -37,7 +38,8 @@
     X(MAIL, "mail", 0, 1)                   \
     X(FOLLOWS, "follows", 0, 1)             \
     X(SUBSCRIPTIONS, "subscriptions", 0, 1) \
-    X(UNFOLLOWED, "unfollowed", 0, 1)
+    X(UNFOLLOWED, "unfollowed", 0, 1)       \
+    X(QUOTAS, "quotas", 0, 1)
 
 enum kv_map {
 #define KV_NAME(name, text, data, sys) KV_##name,

@@ -300,7 +300,7 @@ static int recheck_change(void *ctx, const struct store_change *change)
     struct row_key key;
     struct store_row row;
     struct str value;
-    if (change->table != r->table)
+    if (change->table != r->table || change->kind == STORE_ACCESS_CHANGED)
         return 0;
     if (++r->n > TXN_ROWS_MAX)
         return ERR_STALE;

@@ -26,6 +26,8 @@ struct store *store_alloc(void)
     store->streams_keep_ms = STREAM_KEEP_MS;
     store->sys_bytes_max = SYS_BYTES_MAX;
     store->sessions_max = SESSIONS_MAX;
+    store->access_max = ACCESS_RECORDS_MAX;
+    store->quotas_max = QUOTAS_MAX;
     return store;
 }
 
@@ -265,6 +267,7 @@ int store_maintain(struct store *store)
     err = keep_first(err, do_chore(store, STORE_SYS, subscriptions_purge));
     err = keep_first(err, do_chore(store, STORE_SYS, pushes_trim));
     err = keep_first(err, do_chore(store, STORE_SYS, mail_trim));
+    err = keep_first(err, do_chore(store, STORE_SYS, quotas_trim));
     return keep_first(err, load_recover(store, clock_mono_ms() + MAINTAIN_UNDO_MS));
 }
 

@@ -280,6 +280,7 @@ static int apply_list(struct batch *b, struct store_write *write)
 {
     if (write->n_ops > TXN_ROWS_MAX)
         return ERR_LIMIT;
+    b->list_seq = b->seq;
     for (uint32_t i = 0; i < write->n_ops; i++) {
         int err = batch_apply(b, &write->ops[i]);
         if (err) {
@@ -293,7 +294,8 @@ static int apply_list(struct batch *b, struct store_write *write)
 static bool is_refusal(int err)
 {
     return err == ERR_EXISTS || err == ERR_ABSENT || err == ERR_CONFLICT || err == ERR_LIMIT ||
-           err == ERR_SESSIONS || err == ERR_STREAMS || err == ERR_STALE || err == ERR_PARAMS;
+           err == ERR_SESSIONS || err == ERR_STREAMS || err == ERR_STALE || err == ERR_PARAMS ||
+           err == ERR_QUOTA;
 }
 
 /* What is refused before it changed anything is no error of the group. */

@@ -140,6 +140,7 @@ struct bench {
     struct core *core;
     /* what the next request carries */
     char session[128], version[64], user[64]; /* "": no such header; version "-": an empty one */
+    const struct role *role;                  /* NULL: a super user's */
     bool stdio;
     enum call_profile profile;
     enum call_verb verb;
@@ -213,13 +214,15 @@ static inline void leave_bytes(struct arena *a, size_t n)
     a->limit = a->used + (n < here ? 0 : n - here);
 }
 
-/* Who may do everything, by that name; freed with the call. */
-static inline struct access *access_of(struct call *call, const char *user)
+/* The user of the bench with its role; freed with the call. */
+static inline struct access *access_of(struct call *call, const struct bench *b)
 {
     struct access *access = arena_zalloc(&call->arena, sizeof *access);
     *access = *access_super();
     access->refs = 2;
-    access->user = arena_str(&call->arena, str_of(user));
+    access->user = arena_str(&call->arena, str_of(b->user));
+    if (b->role)
+        access->role = b->role;
     return access;
 }
 
@@ -238,7 +241,7 @@ static inline void fill(struct bench *b, struct call *call, struct str body)
         .body = {copy, body.n},
         .session_id = header(call, b->session),
         .version = strcmp(b->version, "-") ? header(call, b->version) : STR(""),
-        .access = access_of(call, b->user),
+        .access = access_of(call, b),
     };
     if (b->arena_limit)
         leave_bytes(&call->arena, b->arena_limit);

@@ -314,7 +314,8 @@ static void followers_are_woken_by_marks(void **state)
     static struct bus a, b;
     int wakes[] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
     const uint64_t row = mark_of_row(3, STR("k")), table = mark_of_table(3), pair[] = {row, table};
-    const struct change_marks marks = {pair, 2}, first = {pair, 1}, all = {NULL, 65};
+    const struct change_marks marks = {pair, 2, false}, first = {pair, 1, false},
+                              all = {NULL, 65, false};
     assert_int_equal(bus_join(&a, slots, wakes, 2, 0), 0);
     assert_int_equal(bus_join(&b, slots, wakes, 2, 1), 0);
     bus_add_mark(&b, table, 1);
@@ -339,6 +340,25 @@ static void followers_are_woken_by_marks(void **state)
     bus_add_mark(NULL, row, 1);
     close(wakes[0]);
     close(wakes[1]);
+}
+
+/* Who may do what is everybody's business, also of who follows nothing. */
+static void all_are_woken_when_access_changed(void **state)
+{
+    (void)state;
+    static struct bus_slot slots[3];
+    static struct bus a, b;
+    int wakes[] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
+    const uint64_t none[1] = {0};
+    const struct change_marks access = {none, 0, true};
+    assert_int_equal(bus_join(&a, slots, wakes, 3, 0), 0);
+    assert_int_equal(bus_join(&b, slots, wakes, 3, 1), 0);
+    bus_wake_followers(&a, &access);
+    assert_int_equal(written(wakes[0]), 1);
+    assert_int_equal(written(wakes[1]), 1);
+    assert_int_equal(written(wakes[2]), 0); /* nobody is there */
+    for (int i = 0; i < 3; i++)
+        close(wakes[i]);
 }
 
 static void without_others_there_is_one_worker(void **state)
@@ -369,6 +389,7 @@ int main(void)
         cmocka_unit_test(one_wake_until_it_looks),
         cmocka_unit_test(questions_are_counted_across_workers),
         cmocka_unit_test(followers_are_woken_by_marks),
+        cmocka_unit_test(all_are_woken_when_access_changed),
         cmocka_unit_test(without_others_there_is_one_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

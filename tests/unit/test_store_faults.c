@@ -123,6 +123,38 @@ static void a_file_without_the_newer_maps_is_brought_up_to_date(void **state)
     expect_intact();
 }
 
+static int put_role(struct store *store)
+{
+    struct store_access role = {.kind = STORE_ROLE, .name = STR("r"), .record = STR("{}")};
+    struct store_op op = {.kind = STORE_PUT_ACCESS, .if_version = STORE_ANY, .access = &role};
+    return write_list(store, STORE_DATA, &op, 1, NULL);
+}
+
+static void a_file_from_before_there_were_users_gets_them(void **state)
+{
+    (void)state;
+    uint64_t version = 9;
+    make_store();
+    struct store *store = open_ok(NOSYNC);
+    set_format(store, STORE_DATA, 2);
+    set_format(store, STORE_SYS, 4);
+    store_close(store);
+    remove_map("data.mdb", "access");
+    remove_map("sys.mdb", "quotas");
+    expect_refusal((struct store_config){.read_only = true}, ERR_STORE_FORMAT, "older version");
+    store = open_ok(NOSYNC);
+    assert_int_equal(format_of(store, STORE_DATA), STORE_FORMAT);
+    assert_int_equal(format_of(store, STORE_SYS), SYS_FORMAT);
+    assert_int_equal(count_sessions(store), 1);
+    struct store_view *view = view_of(store, STORE_DATA);
+    assert_int_equal(store_access_version(view, &version), 0);
+    store_view_close(view);
+    assert_true(version == 0);
+    assert_int_equal(put_role(store), 0);
+    store_close(store);
+    expect_intact();
+}
+
 static void a_newer_format_is_refused(void **state)
 {
     (void)state;
@@ -296,9 +328,9 @@ static void expect_log_level(struct store *store, const char *id, int32_t level,
 
 static void a_sys_from_before_there_were_streams_keeps_its_sessions(void **state)
 {
-    static const char *const newer[] = {"streams", "frames",        "cut",
-                                        "claims",  "pushes",        "mail",
-                                        "follows", "subscriptions", "unfollowed"};
+    static const char *const newer[] = {"streams",    "frames", "cut",     "claims",
+                                        "pushes",     "mail",   "follows", "subscriptions",
+                                        "unfollowed", "quotas"};
     (void)state;
     make_store();
     struct store *store = open_ok(NOSYNC);
@@ -357,7 +389,7 @@ static int expect_frame(void *ctx, uint64_t n, uint64_t seq, struct str message)
 
 static void a_sys_from_before_frames_had_a_sequence_keeps_its_streams(void **state)
 {
-    static const char *const newer[] = {"follows", "subscriptions", "unfollowed"};
+    static const char *const newer[] = {"follows", "subscriptions", "unfollowed", "quotas"};
     struct store_stream s = {.session = STR("s"), .id = 7, .seq = 40};
     struct store_subscription subscription = {.session = STR("s"), .uri = STR("u")};
     struct store_op ops[] = {
@@ -537,6 +569,7 @@ int main(void)
         CASE(a_damaged_page_is_said_before_the_abort),
         CASE(another_kind_of_file_is_damaged),
         CASE(a_file_of_another_program_has_an_unknown_format),
+        CASE(a_file_from_before_there_were_users_gets_them),
         CASE(a_newer_format_is_refused),
         CASE(an_older_format_is_raised_by_who_may_write),
         CASE(sys_is_read_where_that_is_no_risk),
