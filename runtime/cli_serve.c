@@ -343,12 +343,12 @@ static void print_client(void *ctx, uint16_t port)
     bool v6 = strchr(config->listen.host, ':') != NULL;
     printf(
         "\nFor an MCP client that connects by URL:\n\n"
-        "  {\"mcpServers\": {\"tenon\": {\"type\": \"http\", \"url\": \"http://%s%s%s:%u%s\"}}}\n"
+        "  {\"mcpServers\": {\"tenon\": {\"type\": \"http\", \"url\": \"http%s://%s%s%s:%u%s\"}}}\n"
         "\nFor one that starts its servers itself:\n\n"
         "  {\"mcpServers\": {\"tenon\": {\"command\": \"%s\", "
         "\"args\": [\"stdio\", \"--data\", \"%s\"]}}}\n\n",
-        v6 ? "[" : "", config->listen.host, v6 ? "]" : "", port, config->mount_path,
-        program ? program : "tenon", data ? data : config->data_dir);
+        config->tls_certificate ? "s" : "", v6 ? "[" : "", config->listen.host, v6 ? "]" : "", port,
+        config->mount_path, program ? program : "tenon", data ? data : config->data_dir);
     fflush(stdout);
     free(program);
     free(data);
@@ -409,6 +409,8 @@ static int serve(struct server *server)
         .listen = &listen,
         .n_listen = 1,
         .n_workers = server->core_config.n_workers,
+        .tls = {config->tls_certificate, config->tls_key, config->tls_client_ca,
+                config->tls_require_client},
         .path = {config->mount_path, config->operations_path},
         .data_dir = config->data_dir,
         .port_file = cli_value(server->args, "--port-file"),
@@ -445,8 +447,11 @@ static int serve(struct server *server)
     if (cli_access_rules(config, &server->access) != CLI_DONE ||
         cli_auth_open(config, &server->arena, &server->auth, &server->access) != CLI_DONE)
         return CLI_FAILED;
-    net.allow_public =
-        cli_may_be_public(config, &server->store_config, server->access.verifier, false);
+    net.metadata = server->auth.metadata;
+    net.metadata_url = server->auth.metadata_url;
+    net.scope = server->auth.scope;
+    net.allow_public = cli_may_be_public(config, &server->store_config, server->access.verifier,
+                                         config->tls_certificate);
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)
@@ -501,6 +506,9 @@ static const struct cli_option serve_options[] = {
     CLI_OPTION_COMPONENT,
     {"--listen", "HOST:PORT", "address to serve on (default: 127.0.0.1:8750)", "listen"},
     {"--workers", "N", "worker processes (default: one per core)", "workers"},
+    {"--tls-certificate", "FILE", "serve https with this certificate and its chain (PEM)",
+     "tls.certificate"},
+    {"--tls-key", "FILE", "its private key (PEM), mode 0600 or 0640", "tls.key"},
     {"--metrics-listen", "HOST:PORT", "address of /metrics, /healthz, /readyz, or off",
      "metrics.listen"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",

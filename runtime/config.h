@@ -38,7 +38,9 @@ struct config {
     uint32_t list_page;
     uint32_t session_idle_s;
     bool allow_client_delete;
-    uint32_t heartbeat_s; /* of streams */
+    uint32_t heartbeat_s;                                  /* of streams */
+    const char *tls_certificate, *tls_key, *tls_client_ca; /* files; NULL: none */
+    bool tls_require_client;
     const char *mount_path;
     uint32_t max_tools;
     const char *operations_path;

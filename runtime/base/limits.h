@@ -45,7 +45,7 @@
 #define JOB_PROGRESS_MS      1000       /* between what a running job writes down */
 #define SCAN_MS_MAX          10000      /* of a search from its start */
 
-#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot of all tables and list entries */
+#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot, and of those of roles together */
 #define CATALOG_ROLES_MAX    16           /* roles of which a worker keeps what they see */
 #define DEFINITION_BYTES_MAX (1u << 20)   /* text of the definition of a table */
 #define TOOL_NAME_BYTES_MAX  120 /* of what a tool is called after its verb (MCP: 128 in all) */
@@ -209,6 +209,8 @@
 #define CONNS_MAX           8192 /* open HTTP connections of a worker; the next is turned away by 503 */
 #define BYTES_IN_FLIGHT_MAX (256u << 20) /* of bodies and unsent replies of a worker */
 #define FDS_RESERVED        256          /* descriptors of a worker that are not for connections */
+
+#define TLS_FILE_BYTES_MAX (1u << 20) /* of a certificate with its chain, a key, a list of CAs */
 
 #define HTTP_HEADER_BYTES     (16u << 10)
 #define HTTP_BODY_DEADLINE_MS 30000

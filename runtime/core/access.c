@@ -249,6 +249,16 @@ static int identify_in(struct access_look *look, const struct credential *creden
     return identify(look, credential, &source, ret);
 }
 
+/* A token that is used over another user's certificate may be stolen. */
+static int check_also(struct access_look *look, struct str name, struct access **ret)
+{
+    if (!name.p || str_eq((*ret)->user, name))
+        return 0;
+    access_unref(*ret);
+    *ret = NULL;
+    return refuse(look, "the token and the certificate name different users");
+}
+
 int access_identify(struct core *core, const struct credential *credential, struct access **ret,
                     const char **ret_why)
 {
@@ -258,6 +268,8 @@ int access_identify(struct core *core, const struct credential *credential, stru
     if (err < 0)
         return err;
     err = identify_in(&look, credential, ret);
+    if (err == 0)
+        err = check_also(&look, credential->also, ret);
     store_view_close(look.view);
     *ret_why = look.why;
     return err;

@@ -38,6 +38,8 @@ enum credential_kind {
 struct credential {
     enum credential_kind kind;
     struct str text;
+    struct str also; /* beside a token: the name of the client's certificate. It adds nothing, but
+                        the user must be this one. STR_NONE: none. */
 };
 
 struct access {

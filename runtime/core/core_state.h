@@ -34,7 +34,7 @@ struct core {
     struct resource_uris uris;
     struct catalog *catalog;                  /* the newest snapshot; NULL before the first use */
     struct catalog *views[CATALOG_ROLES_MAX]; /* of it, for roles; NULL: a free place */
-    uint64_t n_view_uses;
+    uint64_t n_view_uses, n_views_made;
     struct scans scans;
     struct jobs jobs;
     struct batches batches;

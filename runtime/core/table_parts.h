@@ -20,6 +20,10 @@ int table_schemas_make(struct table *t, struct arena *arena, struct schema_fault
  * say. 0 or ERR_NO_MEMORY. */
 int table_schemas_view(struct table *t, struct arena *arena);
 
+/* table_definitions.c: without definitions that nothing in it leads to. 0 or ERR_NO_MEMORY. */
+int table_prune_definitions(const struct tape_node *schema, struct arena *arena,
+                            const struct tape_node **ret);
+
 /* table.c: those of the columns that clients may name (`shown`), or that are stored. */
 int table_pick_columns(const struct table *t, const struct filter_columns *all, bool shown,
                        struct arena *arena, struct filter_columns *ret);

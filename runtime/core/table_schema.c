@@ -240,16 +240,24 @@ static int make_views(struct table *t, struct arena *arena, const struct tape_no
     return 0;
 }
 
+static int make_pruned(const struct table *t, enum view view, struct arena *arena,
+                       const struct tape_node **ret)
+{
+    const struct tape_node *whole;
+    int err = make(t, view, arena, &whole);
+    return err < 0 ? err : table_prune_definitions(whole, arena, ret);
+}
+
 int table_schemas_view(struct table *t, struct arena *arena)
 {
     const struct tape_node *shown, *given, *replacing, *described;
-    int err = make(t, VIEW_SHOWN, arena, &shown);
+    int err = make_pruned(t, VIEW_SHOWN, arena, &shown);
     if (err == 0)
-        err = make(t, VIEW_GIVEN, arena, &given);
+        err = make_pruned(t, VIEW_GIVEN, arena, &given);
     if (err == 0)
-        err = make(t, VIEW_REPLACING, arena, &replacing);
+        err = make_pruned(t, VIEW_REPLACING, arena, &replacing);
     if (err == 0)
-        err = make(t, VIEW_DESCRIBED, arena, &described);
+        err = make_pruned(t, VIEW_DESCRIBED, arena, &described);
     if (err < 0)
         return err;
     t->shown = shown;

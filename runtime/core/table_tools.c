@@ -26,9 +26,10 @@ static void write_id(const struct table *table, struct buf *out)
     tape_write(table->attributes[table->key].schema, out);
 }
 
-static void write_shared(const struct table *table, struct buf *out)
+/* What the parts of this schema of rows may refer to. */
+static void write_shared(const struct tape_node *schema, struct buf *out)
 {
-    tape_each (table->shown, key, value)
+    tape_each (schema, key, value)
         if (table_is_shared_keyword(tape_str(key))) {
             buf_add_char(out, ',');
             write_member(tape_str(key), value, out);
@@ -56,7 +57,7 @@ static void input_id(const struct table *table, const struct search_limits *limi
     buf_add_lit(out, OPEN_OBJECT);
     write_id(table, out);
     buf_add_lit(out, "},\"required\":[\"id\"],\"additionalProperties\":false");
-    write_shared(table, out);
+    write_shared(table->replacing, out); /* which always has the key */
     buf_add_char(out, '}');
 }
 
@@ -259,7 +260,7 @@ static void input_update(const struct table *table, const struct search_limits *
     buf_add_lit(out, "},\"row\":");
     write_new_row(table, out);
     buf_add_lit(out, "},\"required\":[\"id\"],\"additionalProperties\":false");
-    write_shared(table, out);
+    write_shared(table->replacing, out);
     buf_add_char(out, '}');
 }
 
@@ -289,7 +290,7 @@ static void output_rows(const struct table *table, struct buf *out)
     write_partial_row(table, out);
     buf_add_lit(out, "},\"nextCursor\":{\"type\":\"string\"},\"total\":{\"type\":\"integer\","
                      "\"minimum\":0}},\"required\":[\"rows\"]");
-    write_shared(table, out);
+    write_shared(table->shown, out);
     buf_add_char(out, '}');
 }
 

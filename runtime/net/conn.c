@@ -9,6 +9,7 @@
 #include "net/loop.h"
 #include "net/received.h"
 #include "net/reply.h"
+#include "net/tls.h"
 
 #include <libwebsockets.h>
 #include <linux/tcp.h> /* for tcpi_bytes_acked */
@@ -99,6 +100,10 @@ void conn_turn_away(struct fence *fence, int fd)
     char dropped[4096];
     if (is_full_news(fence))
         log_warn("%u connections are open: more are turned away", fence->n_conns);
+    if (fence->tls) { /* it could not be read before a handshake, which is what costs most */
+        close(fd);
+        return;
+    }
     reply_write_error(&body, ERR_BUSY);
     reply_write(&reply, &(struct reply){.status = 503, .close = true, .body = buf_str(&body)});
     if (!body.failed && !reply.failed && send(fd, reply.p, reply.n, MSG_NOSIGNAL) > 0)
@@ -172,8 +177,11 @@ int conn_discard_rest(struct conn *conn)
     conn->phase = DISCARDING;
     conn->discarded = 0;
     conn_wait_for(conn, WAIT_LINGER);
-    if (!lws_partial_buffered(conn->wsi))
-        shutdown(lws_get_socket_fd(conn->wsi), SHUT_WR);
+    if (lws_partial_buffered(conn->wsi))
+        return 0;
+    if (conn->fence->tls)
+        SSL_shutdown(lws_get_ssl(conn->wsi)); /* one way: what still comes can be read */
+    shutdown(lws_get_socket_fd(conn->wsi), SHUT_WR);
     return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "net/exchange.h"
 #include "net/head_read.h"
 #include "net/head_scan.h"
+#include "net/tls.h"
 
 struct conn_stream;
 struct reply;
@@ -54,6 +55,7 @@ struct conn {
     int verdict;     /* of the head: 0, or the error to refuse with */
     const char *why; /* then: what access_identify says */
     struct entry entry;
+    int64_t until_ms; /* wall time that the certificate of the client is good; 0: it has none */
     size_t discarded;
     struct share unsent; /* of a reply that the reader has not taken yet */
     int64_t send_until_ms;
@@ -62,6 +64,8 @@ struct conn {
 
 struct fence {
     const struct net_config *config;
+    struct tls *tls;      /* NULL: plain HTTP */
+    struct tls_peer peer; /* of the request being judged: what its certificate names */
     struct loop *loop;
     struct calls *calls;
     struct lws_context *context;

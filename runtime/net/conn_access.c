@@ -1,8 +1,11 @@
 /* net/conn_access.c - see conn_access.h. */
 #include "net/conn_access.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "net/credential.h"
+
+#include <libwebsockets.h>
 
 /* What went wrong on our side must not read as success. */
 static int refusal_of(int err)
@@ -10,11 +13,33 @@ static int refusal_of(int err)
     return err < 0 && err_http_status(err) < 400 ? ERR_IO : err;
 }
 
+/* *ret: whom the certificate of the client names; STR_NONE: it has shown none. */
+static int read_certificate(struct conn *conn, struct str *ret)
+{
+    struct tls_peer *peer = &conn->fence->peer;
+    int shown = conn->fence->tls ? tls_peer(lws_get_ssl(conn->wsi), peer) : 0;
+    *ret = shown > 0 ? (struct str){peer->name, peer->name_n} : STR_NONE;
+    conn->until_ms = shown > 0 ? peer->until_ms : 0;
+    conn->why = shown < 0               ? "the certificate names no user"
+                : conn_is_expired(conn) ? "the certificate has expired"
+                                        : NULL;
+    return conn->why ? ERR_UNAUTHORIZED : 0;
+}
+
+bool conn_is_expired(const struct conn *conn)
+{
+    return conn->until_ms && clock_wall_ms() >= conn->until_ms;
+}
+
 static int identify(struct conn *conn)
 {
+    struct str certificate;
     struct entry *entry = &conn->entry;
     struct core *core = conn->fence->calls->core;
-    int err = credential_read(&conn->fence->reader.head, STR_NONE, &entry->credential, &conn->why);
+    int err = read_certificate(conn, &certificate);
+    if (err == 0)
+        err =
+            credential_read(&conn->fence->reader.head, certificate, &entry->credential, &conn->why);
     if (err == 0)
         err = access_identify(core, &entry->credential, &entry->access, &conn->why);
     entry->is_later = err == ACCESS_LATER;

@@ -10,6 +10,8 @@
 
 /* Judges the whole head: conn->verdict, conn->plan and conn->entry. */
 void conn_judge(struct conn *conn);
+/* The certificate that its client has shown is no good any more. */
+bool conn_is_expired(const struct conn *conn);
 /* Once a call has it, or none will. */
 void conn_forget_entry(struct conn *conn);
 

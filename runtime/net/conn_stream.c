@@ -2,6 +2,7 @@
 #include "net/conn_stream.h"
 
 #include "base/limits.h"
+#include "net/conn_access.h"
 #include "net/loop.h"
 #include "net/reply.h"
 
@@ -235,7 +236,7 @@ static void on_beat(struct deadline *beat)
     deadline_set(&conn->fence->waits[WAIT_BEAT], beat, loop_now_ms(conn->fence->loop));
     if (conn->phase != STREAMING)
         return;
-    if (is_dead(conn)) {
+    if (is_dead(conn) || conn_is_expired(conn)) {
         conn_kill(conn);
     } else if (!s->ended && !event_stream_unsent(&s->events)) {
         event_stream_add_comment(&s->events);

@@ -9,9 +9,9 @@
 #include "core/access.h"
 #include "net/head.h"
 
-/* `certificate`: the name that TLS has verified, or STR_NONE; a token goes before it. Borrowed from
- * the head. 0; ERR_REQUEST: malformed; ERR_UNAUTHORIZED: of a kind that this server does not take;
- * then *ret_why says what is wrong, or is NULL. */
+/* `certificate`: the name that TLS has verified, or STR_NONE; a token goes before it, and must be
+ * of the same user. Borrowed from the head. 0; ERR_REQUEST: malformed; ERR_UNAUTHORIZED: of a kind
+ * that this server does not take; then *ret_why says what is wrong, or is NULL. */
 int credential_read(const struct http_head *head, struct str certificate, struct credential *ret,
                     const char **ret_why);
 

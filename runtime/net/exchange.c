@@ -102,7 +102,8 @@ static enum call_verb verb_of(enum http_method method)
 static bool copy_credential(struct exchange *x, const struct credential *from)
 {
     x->credential.kind = from->kind;
-    return copy_present(&x->call->arena, from->text, &x->credential.text);
+    return copy_present(&x->call->arena, from->text, &x->credential.text) &&
+           copy_present(&x->call->arena, from->also, &x->credential.also);
 }
 
 static void wipe_credential(struct exchange *x)

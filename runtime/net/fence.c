@@ -26,6 +26,7 @@
 #include "net/loop.h"
 #include "net/received.h"
 #include "net/reply.h"
+#include "net/tls.h"
 
 #include <ev.h>
 #include <libwebsockets.h>
@@ -382,7 +383,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         {LWS_CALLBACK_RAW_RX, on_raw},
         {LWS_CALLBACK_WSI_DESTROY, on_destroy},
     };
-    (void)user;
+    if (reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS) {
+        struct fence *fence = lws_context_user(lws_get_context(wsi));
+        tls_adopt(fence->tls, user);
+        return 0;
+    }
     struct conn *conn = wsi ? lws_get_opaque_user_data(wsi) : NULL;
     for (size_t i = 0; conn && i < sizeof events / sizeof *events; i++)
         if (events[i].reason == reason)
@@ -428,11 +433,13 @@ static unsigned whole_seconds(int64_t ms)
 static int open_context(struct fence *fence)
 {
     void *loops[] = {loop_ev(fence->loop)};
+    uint64_t tls = fence->tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0;
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN_SERVER,
         .gid = (gid_t)-1,
         .uid = (uid_t)-1,
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_LIBEV,
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_LIBEV | tls,
+        .user = fence,
         .foreign_loops = loops,
         .max_http_header_data = HTTP_HEADER_BYTES,
         .pt_serv_buf_size = 65536,
@@ -445,11 +452,13 @@ static int open_context(struct fence *fence)
 
 static int open_vhost(struct fence *fence)
 {
+    uint64_t tls = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_CREATE_VHOST_SSL_CTX;
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN_SERVER,
         .gid = (gid_t)-1,
         .uid = (uid_t)-1,
         .vhost_name = "tenon",
+        .options = fence->tls ? tls : 0,
         .protocols = protocols,
         .mounts = &mount,
         .alpn = "http/1.1", /* K4 */
@@ -480,13 +489,13 @@ static void on_tick(void *ctx)
     stop_if_done(fence, now_ms);
 }
 
-int fence_open(const struct net_config *config, struct loop *loop, struct core *core,
-               struct fence **ret)
+int fence_open(const struct net_config *config, struct tls *tls, struct loop *loop,
+               struct core *core, struct fence **ret)
 {
     struct fence *fence = calloc(1, sizeof *fence);
     if (!fence)
         return ERR_NO_MEMORY;
-    *fence = (struct fence){.config = config, .loop = loop};
+    *fence = (struct fence){.config = config, .tls = tls, .loop = loop};
     conn_set_deadlines(fence);
     fence->waits[WAIT_SETTLE].expired = on_settled;
     fence->calls = calls_new(core, config->body_limit_bytes, config->bytes_in_flight_max,

@@ -10,10 +10,11 @@
 #include "net/server.h"
 
 struct fence;
+struct tls;
 
-/* `config` with every default filled in. 0, ERR_NO_MEMORY or ERR_IO. */
-int fence_open(const struct net_config *config, struct loop *loop, struct core *core,
-               struct fence **ret);
+/* `config` with every default filled in; `tls` NULL: plain HTTP. 0, ERR_NO_MEMORY or ERR_IO. */
+int fence_open(const struct net_config *config, struct tls *tls, struct loop *loop,
+               struct core *core, struct fence **ret);
 /* Accepts on this listening socket, which becomes the fence's own. */
 int fence_listen(struct fence *fence, int fd, const struct net_address *address);
 

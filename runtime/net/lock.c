@@ -54,6 +54,16 @@ static int wait_for_lock(int fd, const char *path)
     return 0;
 }
 
+/* Container volumes are often so, hence no error. */
+static void warn_if_open_to_all(const char *data_dir)
+{
+    struct stat st;
+    if (stat(data_dir, &st) == 0 && st.st_mode & S_IWOTH)
+        log_warn("%s: everybody on this machine may write to it, and so read and change all of "
+                 "its data (chmod o-w ends that)",
+                 data_dir);
+}
+
 int lock_take(const char *data_dir, int *ret_fd)
 {
     char path[PATH_MAX];
@@ -62,7 +72,8 @@ int lock_take(const char *data_dir, int *ret_fd)
         log_error("%s: %s", data_dir, strerror(errno));
         return ERR_IO;
     }
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    warn_if_open_to_all(data_dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         log_error("%s: %s", path, strerror(errno));
         return ERR_IO;

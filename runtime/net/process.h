@@ -13,6 +13,8 @@
 
 #include <stdatomic.h>
 
+struct tls;
+
 #define KEEPER_SLOT WORKERS_MAX
 #define N_SLOTS     (WORKERS_MAX + 1)
 
@@ -21,6 +23,7 @@
 struct board {
     _Atomic uint64_t beats[N_SLOTS]; /* rises as long as it is alive */
     _Atomic bool ready[N_SLOTS];
+    _Atomic uint32_t settings, certificates; /* rise with each SIGHUP that found good ones */
     _Atomic bool stopping;
     struct bus_slot workers[WORKERS_MAX];
 };
@@ -31,11 +34,13 @@ struct child {
     const struct net_config *config; /* defaults filled in, ports real */
     const struct net_callbacks *callbacks;
     struct board *board;
-    int lifeline;         /* reads end of file when the supervisor is gone */
-    int notify;           /* eventfd: written after a change on the board */
-    const int *wakes;     /* eventfds, one per worker: net/bus.h */
-    const int *listeners; /* one per config->listen; workers only */
-    int monitor;          /* listening socket of net/monitor.h; keeper only; -1: none */
+    struct tls *tls;                 /* NULL: plain HTTP */
+    uint32_t settings, certificates; /* of the board, when it was forked */
+    int lifeline;                    /* reads end of file when the supervisor is gone */
+    int notify;                      /* eventfd: written after a change on the board */
+    const int *wakes;                /* eventfds, one per worker: net/bus.h */
+    const int *listeners;            /* one per config->listen; workers only */
+    int monitor;                     /* listening socket of net/monitor.h; keeper only; -1: none */
 };
 
 /* Blocks the signals that Tenon handles and ignores SIGPIPE. */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,16 +29,31 @@ void received_refuse(int fd)
         refused[fd] = true;
 }
 
+/* What came in clear: as the caller sees it. */
+static ssize_t show(int fd, const void *p, ssize_t got, bool is_peek)
+{
+    bool is_known = is_watching && fd >= 0 && fd < (int)N_FDS;
+    if (is_known && refused[fd] && got > 0)
+        return 0;
+    struct head_scan *scan = is_known ? watched[fd] : NULL;
+    if (scan && got > 0 && !is_peek)
+        head_scan_feed(scan, (struct str){p, (uint32_t)got});
+    return got;
+}
+
 /* Everybody's in this process. A component's thread may have got the number of a connection that
  * was closed a moment ago and is still written down here, so the tables are the loop's alone. */
 ssize_t recv(int fd, void *to, size_t n, int flags)
 {
     ssize_t got = syscall(SYS_recvfrom, fd, to, n, flags, NULL, NULL);
-    bool is_known = is_watching && fd >= 0 && fd < (int)N_FDS;
-    if (is_known && refused[fd] && got > 0)
-        return 0;
-    struct head_scan *scan = is_known ? watched[fd] : NULL;
-    if (scan && got > 0 && !(flags & MSG_PEEK))
-        head_scan_feed(scan, (struct str){to, (uint32_t)got});
-    return got;
+    return show(fd, to, got, flags & MSG_PEEK);
+}
+
+/* Likewise. OpenSSL itself reads its sockets by read, so that no byte is seen twice. */
+int SSL_read(SSL *ssl, void *to, int n)
+{
+    size_t got = 0;
+    if (n < 0 || !SSL_read_ex(ssl, to, (size_t)n, &got))
+        return SSL_get_error(ssl, 0) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+    return (int)show(SSL_get_fd(ssl), to, (ssize_t)got, false);
 }

@@ -2,7 +2,8 @@
  *
  * It has no callback before it parses, hands out no header by position, and reads its sockets by
  * itself; peeking before it would race with what arrives in between. But it reads by recv, and a
- * function of that name in the program goes before the one in libc: received.c has it. If it is
+ * function of that name in the program goes before the one in libc: received.c has it. With TLS it
+ * reads by SSL_read, and that is had likewise. If it is
  * ever passed by, a scan stays without its head, and that is refused: the failure is loud, not
  * open.
  */

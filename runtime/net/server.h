@@ -6,7 +6,7 @@
  * are skipped, but worker_start.
  *
  * Lines on stdout: none. In the log, once the workers are ready:
- *   listening on http://127.0.0.1:8750/mcp
+ *   listening on http://127.0.0.1:8750/mcp        (https:// with TLS)
  */
 #ifndef TENON_NET_SERVER_H
 #define TENON_NET_SERVER_H
@@ -18,11 +18,20 @@ struct net_address {
     uint16_t port;    /* 0: the kernel chooses; see port_file */
 };
 
+/* Files in PEM; all NULL: no TLS. Read at start and again after SIGHUP. */
+struct net_tls {
+    const char *certificate; /* the server's own, then those that lead to one that clients know */
+    const char *key;         /* for its owner's (and group's) eyes only */
+    const char *client_ca; /* certificates of clients are verified by these; NULL: none is asked */
+    bool require_client;   /* a client without one is turned away in the handshake */
+};
+
 /* Strings and arrays must outlive net_serve. Zero means the default in [brackets]. */
 struct net_config {
     const struct net_address *listen;
     uint32_t n_listen;
     uint32_t n_workers;        /* [cores] at most WORKERS_MAX */
+    struct net_tls tls;        /* of all listeners */
     const char *path[2];       /* per enum call_profile, "/mcp"; NULL: this profile is not served */
     const char *data_dir;      /* holds the lock file; NULL: no lock */
     const char *port_file;     /* gets the port of listen[0] as decimal text; NULL: none */

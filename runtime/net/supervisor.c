@@ -15,6 +15,7 @@
 #include "net/lock.h"
 #include "net/monitor.h"
 #include "net/process.h"
+#include "net/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ struct supervisor {
     int err; /* what net_serve returns */
     struct slot slots[N_SLOTS];
     struct board *board;
+    struct tls *tls;        /* NULL: plain HTTP */
     int wakes[WORKERS_MAX]; /* eventfds: net/bus.h */
     int lock, signals, notify, lifeline[2], monitor;
     struct net_address monitor_address; /* with its real port */
@@ -92,6 +94,9 @@ _Noreturn static void be_child(struct supervisor *s, struct slot *slot)
         .config = &s->config,
         .callbacks = s->callbacks,
         .board = s->board,
+        .tls = s->tls,
+        .settings = s->board->settings,
+        .certificates = s->board->certificates,
         .lifeline = s->lifeline[0],
         .notify = s->notify,
         .wakes = s->wakes,
@@ -101,6 +106,8 @@ _Noreturn static void be_child(struct supervisor *s, struct slot *slot)
     if (slot != keeper(s))
         close_fd(s->monitor);
     drop_supervisor(s, slot);
+    if (slot == keeper(s))
+        tls_free(s->tls);
     exit(slot == keeper(s) ? keeper_main(&child) : worker_main(&child));
 }
 
@@ -350,8 +357,8 @@ static void say_listening(const struct supervisor *s)
             const struct net_address *a = &s->listen[i];
             bool v6 = strchr(a->host, ':');
             if (s->config.path[j])
-                log_info("listening on http://%s%s%s:%u%s", v6 ? "[" : "", a->host, v6 ? "]" : "",
-                         a->port, s->config.path[j]);
+                log_info("listening on http%s://%s%s%s:%u%s", s->tls ? "s" : "", v6 ? "[" : "",
+                         a->host, v6 ? "]" : "", a->port, s->config.path[j]);
         }
     if (s->monitor >= 0)
         log_info("metrics on http://%s:%u/metrics", s->monitor_address.host,
@@ -379,14 +386,38 @@ static void on_notified(struct supervisor *s)
         s->callbacks->ready(s->callbacks->ctx, s->listen[0].port);
 }
 
-static void reload(struct supervisor *s)
+static bool renew_settings(struct supervisor *s)
 {
     const struct net_callbacks *callbacks = s->callbacks;
     if (callbacks->validate && callbacks->validate(callbacks->ctx) < 0)
-        return; /* it has said why */
-    if (!callbacks->reload)
+        return false; /* it has said why */
+    if (!callbacks->reload) {
         log_warn("SIGHUP: the configuration is read at start only; a change needs a restart");
-    else
+        return false;
+    }
+    s->board->settings++;
+    return true;
+}
+
+static bool renew_certificates(struct supervisor *s)
+{
+    if (!s->tls)
+        return false;
+    if (tls_reload(s->tls) < 0) {
+        log_error("SIGHUP: the certificate that holds stays");
+        return false;
+    }
+    log_info("SIGHUP: new connections get the certificate as it is now");
+    tls_warn(s->tls);
+    s->board->certificates++;
+    return true;
+}
+
+/* One may be good while the other is not. */
+static void reload(struct supervisor *s)
+{
+    bool settings = renew_settings(s), certificates = renew_certificates(s);
+    if (settings || certificates)
         signal_workers(s, SIGHUP);
 }
 
@@ -518,6 +549,7 @@ static int open_shared(struct supervisor *s)
 
 static void done(struct supervisor *s)
 {
+    tls_free(s->tls);
     for (int i = 0; i < N_SLOTS; i++)
         for (int j = 0; j < LISTEN_MAX; j++)
             close_fd(s->slots[i].listeners[j]);
@@ -544,9 +576,22 @@ static void init(struct supervisor *s, const struct net_callbacks *callbacks)
         s->wakes[i] = -1;
 }
 
+static int open_tls(struct supervisor *s)
+{
+    const struct net_tls *tls = &s->config.tls;
+    if (!tls->certificate && !tls->key && !tls->client_ca && !tls->require_client)
+        return 0;
+    int err = tls_new(tls, &s->tls);
+    if (!err)
+        tls_warn(s->tls);
+    return err;
+}
+
 static int prepare(struct supervisor *s, const struct net_config *config)
 {
     int err = fill_config(s, config);
+    if (!err)
+        err = open_tls(s);
     if (!err && s->config.data_dir)
         err = lock_take(s->config.data_dir, &s->lock);
     if (!err)

@@ -9,6 +9,7 @@
 #include "net/fence.h"
 #include "net/loop.h"
 #include "net/process.h"
+#include "net/tls.h"
 
 #include <ev.h>
 #include <malloc.h>
@@ -29,6 +30,7 @@ struct worker {
     struct fence *fence;
     struct bus bus;
     struct ev_io signals, lifeline, wakes;
+    uint32_t settings, certificates; /* of the board, as last seen */
     bool closing;
     int64_t hurry_at_ms; /* once it is closing; INT64_MAX: done */
 };
@@ -61,17 +63,33 @@ static void hurry_if_due(struct worker *w)
     tell(w, w->child->callbacks->worker_hurry);
 }
 
+static void renew_certificates(struct worker *w)
+{
+    uint32_t now = atomic_load(&w->child->board->certificates);
+    if (now != w->certificates && tls_reload(w->child->tls) < 0)
+        log_error("new connections of this process get the certificate from before");
+    w->certificates = now;
+}
+
+static void renew(struct worker *w)
+{
+    uint32_t now = atomic_load(&w->child->board->settings);
+    if (now != w->settings)
+        tell(w, w->child->callbacks->reload);
+    w->settings = now;
+    renew_certificates(w);
+}
+
 static void on_signal(struct ev_loop *ev, struct ev_io *signals, int events)
 {
     struct worker *w = signals->data;
-    const struct net_callbacks *callbacks = w->child->callbacks;
     (void)ev;
     (void)events;
     for (int signal; (signal = process_next_signal(signals->fd));) {
         if (signal == SIGTERM)
             close_worker(w, w->child->config->stop_grace_ms);
-        else if (callbacks->reload)
-            callbacks->reload(callbacks->ctx, w->core);
+        else
+            renew(w);
     }
 }
 
@@ -123,7 +141,7 @@ static void watch(struct worker *w)
 static int open_http(struct worker *w)
 {
     const struct net_config *config = w->child->config;
-    int err = fence_open(config, w->loop, w->core, &w->fence);
+    int err = fence_open(config, w->child->tls, w->loop, w->core, &w->fence);
     for (uint32_t i = 0; !err && i < config->n_listen; i++)
         err = fence_listen(w->fence, w->child->listeners[i], &config->listen[i]);
     return err;
@@ -177,7 +195,8 @@ static void forbid_core_files(void)
 int worker_main(const struct child *child)
 {
     char name[32];
-    struct worker w = {.child = child};
+    struct worker w = {
+        .child = child, .settings = child->settings, .certificates = child->certificates};
     snprintf(name, sizeof name, "worker %u", child->slot);
     child_set_name(name);
     keep_heap();

@@ -66,7 +66,7 @@ static int err_of_errno(void)
 static int open_lock(const struct directory *d, const char *name, int *ret_fd)
 {
     struct path path;
-    int fd = open(path_of(d, name, &path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path_of(d, name, &path), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_of_errno();
     *ret_fd = fd;
@@ -85,7 +85,7 @@ static int lock_file(int fd, int how)
 /* A small file, whole. Returns its length, or -1. */
 static ssize_t read_small(const char *path, char *out, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
     ssize_t n = read(fd, out, size);
@@ -123,7 +123,7 @@ static int save_state(const struct directory *d, const char *state)
     write_state_text(text, state);
     path_of(d, "sys.state", &path);
     path_of(d, "sys.state.new", &draft);
-    int fd = open(draft.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(draft.text, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_of_errno();
     size_t n = strlen(text);
@@ -331,6 +331,13 @@ static int make_directory(struct opening *o)
     return 0;
 }
 
+static int check_files(struct opening *o)
+{
+    const char *name, *why;
+    int err = directory_check(o->directory->path, &name, &why);
+    return err ? explain(o, name, err, why) : 0;
+}
+
 static int open_both(struct opening *o)
 {
     int err = open_data(o);
@@ -354,6 +361,8 @@ static int open_locked(struct opening *o)
 static int open_directory(struct opening *o)
 {
     int err = make_directory(o);
+    if (!err)
+        err = check_files(o);
     if (!err)
         err = open_locked(o);
     if (err || o->config->read_only)

@@ -437,6 +437,8 @@ const char *show_id(struct str id, struct shown_id *out);
 int directory_lock(struct directory *d, enum store_lock lock, int *ret_fd);
 int directory_secret(struct directory *d, bool read_only, unsigned char ret[32]);
 const char *directory_path(const struct directory *d);
+/* 0, or ERR_FORBIDDEN: one of its files is none (a link, a pipe). */
+int directory_check(const char *path, const char **ret_name, const char **ret_why);
 void directory_close(struct directory *d, struct kv_env *sys);
 
 #endif

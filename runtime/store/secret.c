@@ -77,7 +77,7 @@ static int check_file(int fd, const char *path)
 static int read_secret(const char *path, unsigned char ret[SECRET_BYTES])
 {
     unsigned char secret[SECRET_BYTES];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? ERR_ABSENT : err_of_errno();
     int err = check_file(fd, path);

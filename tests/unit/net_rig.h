@@ -16,6 +16,9 @@
  *
  * Of tokens it takes "good", whose user is called so. "poor" lacks a scope, for "busy" no keys can
  * be had, for "later-good" and "later-bad" they are fetched first; others are bad.
+ *
+ * With TENON_RIG_TLS=DIR (cert.pem, key.pem) in the environment all of it goes through TLS:
+ * tests/net/tls.sh.
  */
 #ifndef TENON_TEST_NET_RIG_H
 #define TENON_TEST_NET_RIG_H
@@ -28,6 +31,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+
+#include "tls_pump.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -292,7 +297,14 @@ static void rig_ready(void *ctx, uint16_t port)
 UNUSED static struct net_config rig_config(void)
 {
     static const struct net_address address = {"127.0.0.1", 0};
+    static char certificate[256], key[256];
+    const char *dir = getenv("TENON_RIG_TLS");
+    if (dir) {
+        snprintf(certificate, sizeof certificate, "%s/cert.pem", dir);
+        snprintf(key, sizeof key, "%s/key.pem", dir);
+    }
     return (struct net_config){
+        .tls = {.certificate = dir ? certificate : NULL, .key = dir ? key : NULL},
         .listen = &address,
         .n_listen = 1,
         .n_workers = 1,
@@ -366,15 +378,28 @@ UNUSED static void rig_stop(struct rig *rig)
 
 #define RIG_WAIT_MS 10000
 
-UNUSED static int rig_connect(const struct rig *rig)
+UNUSED static bool rig_has_tls(void)
+{
+    return getenv("TENON_RIG_TLS");
+}
+
+/* Of one whose kernel takes only so much (0: as usual). */
+UNUSED static int rig_connect_narrow(const struct rig *rig, int bytes)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons(rig->port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    if (bytes)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     assert_return_code(connect(fd, (struct sockaddr *)&a, sizeof a), errno);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return fd;
+    return rig_has_tls() ? pump_start(fd) : fd;
+}
+
+UNUSED static int rig_connect(const struct rig *rig)
+{
+    return rig_connect_narrow(rig, 0);
 }
 
 UNUSED static void rig_send_n(int fd, const char *text, size_t n)

@@ -40,7 +40,8 @@ static void conns_max_turns_the_next_away_and_serves_the_others(void **state)
         int more = rig_connect(&rig);
         if (round % 2) /* whether it sends first or reads first */
             rig_send_post(more, "", "1");
-        assert_busy(rig_read(more));
+        if (!rig_has_tls()) /* where it would cost a handshake first */
+            assert_busy(rig_read(more));
         assert_true(rig_is_closed(more));
         close(more);
         struct answer a = rig_post(fds[round % N_CONNS], "", "{\"n\":1}");
@@ -209,7 +210,8 @@ static void bytes_in_flight_count_back_to_0(void **state)
         assert_nothing_is_held();
         fd = rig_connect(&rig); /* an orphan: its bytes are held until core has finished */
         rig_send_post(fd, "", "\"never\"");
-        rig_is_alive(&rig);
+        while (rig_ask(&rig, "\"calls\"") < 1)
+            continue;
         close(fd);
         rig_ask(&rig, "\"release\"");
         assert_nothing_is_held();
@@ -234,8 +236,7 @@ static void bytes_in_flight_count_back_to_0(void **state)
 
 static int ask_for_much(void)
 {
-    int fd = rig_connect(&rig), small = 65536;
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    int fd = rig_connect_narrow(&rig, 65536);
     rig_send_post(fd, "", "\"big 20000000\"");
     return fd;
 }

@@ -146,13 +146,7 @@ static void K2_bytes_behind_a_get(void **state)
 
 static int connect_narrow(void)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons(rig.port),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), bytes = 4096;
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    assert_return_code(connect(fd, (struct sockaddr *)&a, sizeof a), errno);
-    return fd;
+    return rig_connect_narrow(&rig, 4096);
 }
 
 /* Nothing more goes out: the reader sleeps, and so does the worker. */
@@ -259,7 +253,7 @@ static void idle_streams_cost_nothing(void **state)
     print_message("%ld bytes for each of %d streams\n", each, N_MANY);
     assert_rests();
 #if !defined(__SANITIZE_ADDRESS__)
-    assert_true(each <= 4096);
+    assert_true(each <= (rig_has_tls() ? 20000 : 4096));
 #endif
     int fd = rig_connect(&rig);
     struct answer a = rig_post(fd, "", "\"tell {\"all\":1}\"");
@@ -355,6 +349,8 @@ static void play_dead(int fd)
 static void a_dead_peer_is_noticed(void **state)
 {
     (void)state;
+    if (rig_has_tls())
+        skip(); /* the socket of the test is not that of the server's peer */
     for (int i = 0; i < 2; i++) {
         long lost = rig_ask(&rig, "\"lost\"");
         struct reader dead = openers[i](), alive = listen_to();
