@@ -162,6 +162,7 @@
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 #define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
+#define ACCESS_END_MS       500   /* for the answer of a call whose credential is refused now */
 #define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
 #define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
 #define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */
