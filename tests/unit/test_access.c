@@ -173,9 +173,10 @@ static void a_token_of_another_generation_is_dead(void **state)
                                         .generation = STR("00000000000000000000000000000000"),
                                         .label = STR("")};
     make_user("ann", "reader");
-    assert_int_equal(access_key_get(bench.store, &key), 0);
+    assert_int_equal(access_key_open(bench.store, &key), 0);
     assert_int_equal(access_token_make(token.text), 0);
     assert_int_equal(access_hash(&key, ACCESS_HASH_TOKEN, str_of(token.text), hash), 0);
+    access_key_close(&key);
     access_hex(hash, sizeof hash, name);
     access_token_write(&record, &text);
     struct store_access access = {
