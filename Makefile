@@ -150,7 +150,7 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 # letters of one kind are taken by the test itself
 $(B)/tests/unit/test_mail: LDFLAGS += -Wl,--wrap=running_take_cancel
 # their allocations fail one by one
-$(addprefix $(B)/tests/unit/test_,core_memory component_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(addprefix $(B)/tests/unit/test_,access_memory core_memory component_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # what goes out and other workers are made up: tests/unit/pending_rig.h
 $(addprefix $(B)/tests/unit/test_,pending pending_answers pending_check logging): LDFLAGS += \
 	-Wl,--wrap=call_send,--wrap=push_send,--wrap=mail_send,--wrap=bus_is_alive

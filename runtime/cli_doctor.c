@@ -186,8 +186,10 @@ static int visit(const struct cli_args *args)
 {
     struct visit v = {0};
     if (http_url_parse(args->operands[0], &v.url) < 0)
-        return cli_usage(args->command, "not a URL that this can visit: %s (http://HOST:PORT/PATH)",
+        return cli_usage(args->command,
+                         "not a URL that this can visit: %s (http[s]://HOST:PORT/PATH)",
                          args->operands[0]);
+    v.url.ca = cli_value(args, "--ca");
     arena_init(&v.arena, 64u << 20);
     if (initialize(&v)) {
         say_initialized(&v);
@@ -201,7 +203,7 @@ static int visit(const struct cli_args *args)
 
 static int run(const struct cli_args *args)
 {
-    bool data = args->n_given > 0;
+    bool data = cli_value(args, "--data") || cli_value(args, "--config");
     if (data == (args->n_operands > 0))
         return cli_usage(args->command, "give either a URL or --data DIR");
     return data ? cli_doctor_data(args) : visit(args);
@@ -210,6 +212,7 @@ static int run(const struct cli_args *args)
 static const struct cli_option options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
+    {"--ca", "FILE", "authorities to trust instead of the system's, of an https URL (PEM)", NULL},
     CLI_OPTIONS_END,
 };
 

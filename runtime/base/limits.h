@@ -45,7 +45,7 @@
 #define JOB_PROGRESS_MS      1000       /* between what a running job writes down */
 #define SCAN_MS_MAX          10000      /* of a search from its start */
 
-#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot of all tables and list entries */
+#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot, and of those of roles together */
 #define CATALOG_ROLES_MAX    16           /* roles of which a worker keeps what they see */
 #define DEFINITION_BYTES_MAX (1u << 20)   /* text of the definition of a table */
 #define TOOL_NAME_BYTES_MAX  120 /* of what a tool is called after its verb (MCP: 128 in all) */

@@ -260,19 +260,29 @@ const char *http_header(const struct http_reply *r, const char *name)
 }
 
 _Thread_local const char *http_path = "/mcp";
+_Thread_local const char *http_token;
+
+const char *http_authorization(void)
+{
+    static _Thread_local char header[512];
+    header[0] = 0;
+    if (http_token)
+        snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", http_token);
+    return header;
+}
 
 enum http_got http_post(struct http_conn *c, const char *session, const char *version,
                         const char *body, struct http_reply *ret)
 {
     char head[1024];
-    int n =
-        snprintf(head, sizeof head,
-                 "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                 "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n"
-                 "%s%s%s%s%s%s\r\n",
-                 http_path, strlen(body), session ? "Mcp-Session-Id: " : "", session ? session : "",
-                 session ? "\r\n" : "", version ? "MCP-Protocol-Version: " : "",
-                 version ? version : "", version ? "\r\n" : "");
+    int n = snprintf(head, sizeof head,
+                     "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                     "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n"
+                     "%s%s%s%s%s%s%s\r\n",
+                     http_path, strlen(body), http_authorization(),
+                     session ? "Mcp-Session-Id: " : "", session ? session : "",
+                     session ? "\r\n" : "", version ? "MCP-Protocol-Version: " : "",
+                     version ? version : "", version ? "\r\n" : "");
     char *all = malloc((size_t)n + strlen(body) + 1);
     if (!all)
         abort();

@@ -57,6 +57,10 @@ const char *http_header(const struct http_reply *r, const char *name);
 
 /* Where http_post goes to in this thread: "/mcp", unless it is set. */
 extern _Thread_local const char *http_path;
+/* The token that all requests of this thread are sent with; NULL: none. */
+extern _Thread_local const char *http_token;
+/* The header for it, or "". Valid until the next call in this thread. */
+const char *http_authorization(void);
 /* A POST of `body` to http_path with the usual headers, read to its end; session may be NULL. */
 enum http_got http_post(struct http_conn *c, const char *session, const char *version,
                         const char *body, struct http_reply *ret);
