@@ -450,8 +450,8 @@ static int serve(struct server *server)
     net.metadata = server->auth.metadata;
     net.metadata_url = server->auth.metadata_url;
     net.scope = server->auth.scope;
-    net.allow_public =
-        cli_may_be_public(config, &server->store_config, server->access.verifier, false);
+    net.allow_public = cli_may_be_public(config, &server->store_config, server->access.verifier,
+                                         config->tls_certificate);
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)
