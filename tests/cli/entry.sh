@@ -63,6 +63,16 @@ is "$status" 202 "A-04 a user enters"
 adas=$session
 ok "on every worker" everywhere 200 "$ada" "$adas"
 
+# ---- the doctor
+says "the doctor without a token" 1 "(--token-file shows a token)" "$TENON" doctor "$url"
+(umask 077 && echo "$ada" >ada.token && echo "$ada $bob" >two.token && : >no.token && head -c 9000 /dev/zero | tr '\0' a >long.token)
+says "the doctor with one" 0 "ok    tools/list" "$TENON" doctor --token-file ada.token "$url"
+for file in two no long; do
+    says "the doctor with a file of $file tokens" 1 "expected one line, a token" "$TENON" doctor --token-file $file.token "$url"
+done
+says "the doctor without the file" 1 "No such file or directory" "$TENON" doctor --token-file nowhere "$url"
+rm -- *.token
+
 # ---- the session of another
 for method in POST GET DELETE; do
     ask $method "$bob" "$adas"
