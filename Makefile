@@ -29,7 +29,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(VFLAGS_$(VARIANT)) $(WARN) $(WERROR) $(DEFS)
 	-Iruntime -I. -I$(B)
 LDFLAGS_ALL = $(LDFLAGS) $(VFLAGS_$(VARIANT)) -pthread
 RE2C := re2c -W -Werror --no-generation-date --no-debug-info
-LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lcurl -lssl -lcrypto -lcsv -lmicrohttpd -lm
+LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lssl -lcrypto -lcsv -lmicrohttpd -lm
 
 ROOMS := base wire schema core store net manifest auth
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y

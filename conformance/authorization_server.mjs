@@ -1,10 +1,14 @@
 // conformance/authorization_server.mjs - an OAuth 2.1 authorization server for tests, on 127.0.0.1: metadata
 // (RFC 8414), dynamic registration (RFC 7591), authorization with PKCE that asks nobody, tokens and refresh
-// tokens, keys. It signs as the test tells it to: `rules` may spoil a token, `isDown` the keys.
+// tokens, keys (by https). It signs as the test tells it to: `rules` may spoil a token, `isDown` the keys.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { join } from 'node:path';
 
 const base64url = (value) => Buffer.from(value).toString('base64url');
 const secret = () => randomBytes(24).toString('base64url');
@@ -22,6 +26,15 @@ function sign({ alg, kid, pair }, claims) {
   return `${text}.${base64url(signature)}`;
 }
 
+// A pair for this machine that is signed by itself.
+function makeCertificate(file) {
+  const key = `${file}.key`;
+  const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2',
+    '-subj', '/CN=issuer', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', file], { encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  return { key: readFileSync(key), cert: readFileSync(file) };
+}
+
 async function readForm(request) {
   const parts = [];
   for await (const part of request) parts.push(part);
@@ -34,6 +47,8 @@ class AuthorizationServer {
   codes = new Map();
 
   refreshes = new Map(); // good for ever: a client's stream and its request may refresh at once
+
+  servers = [];
 
   seen = []; // METHOD PATH of each request
 
@@ -66,7 +81,7 @@ class AuthorizationServer {
 
   metadata() {
     return { issuer: this.url, authorization_endpoint: `${this.url}/authorize`, token_endpoint: `${this.url}/token`,
-      registration_endpoint: `${this.url}/register`, jwks_uri: `${this.url}/jwks`, response_types_supported: ['code'],
+      registration_endpoint: `${this.url}/register`, jwks_uri: this.jwksUrl, response_types_supported: ['code'],
       grant_types_supported: ['authorization_code', 'refresh_token'], code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'] };
   }
@@ -139,25 +154,35 @@ class AuthorizationServer {
     return this.seen.filter((line) => line === what).length;
   }
 
-  async start() {
-    this.http = createServer((request, response) => {
+  async listen(server) {
+    await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+    this.servers.push(server);
+    return server.address().port;
+  }
+
+  // `folder` gets the certificate, which whoever fetches the keys has to trust.
+  async start(folder) {
+    const answer = (request, response) => {
       this.answer(request, response).catch((error) => {
         console.log(`# authorization server: ${error.message}`);
         response.writeHead(400).end();
       });
-    });
-    await new Promise((ready) => this.http.listen(0, '127.0.0.1', ready));
-    this.url = `http://127.0.0.1:${this.http.address().port}`;
+    };
+    this.certificate = join(folder, 'issuer.pem');
+    this.url = `http://127.0.0.1:${await this.listen(createServer(answer))}`;
+    this.jwksUrl = `https://127.0.0.1:${await this.listen(createTlsServer(makeCertificate(this.certificate), answer))}/jwks`;
     return this;
   }
 
-  stop() {
-    this.http.closeAllConnections();
-    return new Promise((done) => this.http.close(done));
+  async stop() {
+    for (const server of this.servers) {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    }
   }
 }
 
-export const startAuthorizationServer = () => new AuthorizationServer().start();
+export const startAuthorizationServer = (folder) => new AuthorizationServer().start(folder);
 
 // What the SDK's client keeps of its user's authorizations, and a user who agrees at once.
 export class Provider {

@@ -33,10 +33,11 @@ const scratch = mkdtempSync(join(tmpdir(), 'tenon-auth-'));
 process.env.TENON_CLOCK_FILE = join(scratch, 'clock');
 writeFileSync(process.env.TENON_CLOCK_FILE, '0');
 
-const issuer = await startAuthorizationServer();
+const issuer = await startAuthorizationServer(scratch);
+process.env.SSL_CERT_FILE = issuer.certificate; // for the server
 const port = await freePort();
 const url = `http://127.0.0.1:${port}/mcp`;
-const server = await startServer({ auth: { issuer: issuer.url, jwks: `${issuer.url}/jwks`, resource: url, scopes: ['read=reader', 'write=writer'],
+const server = await startServer({ auth: { issuer: issuer.url, jwks: issuer.jwksUrl, resource: url, scopes: ['read=reader', 'write=writer'],
   requiredScope: 'read', jwksMaxAgeSeconds: MAX_AGE_S } }, {}, ['--listen', `127.0.0.1:${port}`]);
 
 // Time for both: the server's workers and the authorization server.

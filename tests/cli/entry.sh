@@ -145,7 +145,7 @@ ok "it stops as well" stop
 # ---- signed tokens: where clients get one
 echo '{"keys":[]}' >keys.json
 echo '{"auth": {"issuer": "https://issuer.example", "resource": "https://mcp.example/mcp", "jwks": "keys.json",
-  "requiredScope": "use"}, "allowedHosts": ["mcp.example"]}' >oauth.json
+  "requiredScope": "use"}}' >oauth.json
 ok "a server that takes signed tokens" serve d --config oauth.json --workers 1
 known=https://mcp.example/.well-known/oauth-protected-resource/mcp
 ask POST ""
@@ -153,6 +153,10 @@ is "$(head_of www-authenticate)" "Bearer resource_metadata=\"$known\"" "A-03 401
 url=${url%/mcp}/.well-known/oauth-protected-resource/mcp ask GET ""
 is "$status $(jq -r .resource body)" "200 https://mcp.example/mcp" "A-02 which is there"
 is "$(head_of access-control-allow-origin)" "*" "for pages too"
+ask POST "" "Host: mcp.example"
+is "$status" 401 "the host of auth.resource is one of this server's names"
+ask POST "" "Host: other.example"
+is "$status" 403 "others are not"
 ok "it stops at last" stop
 
 # ---- what is left of the tokens

@@ -587,6 +587,30 @@ static void no_keys_is_an_unknown_key(void **state)
     set = all;
 }
 
+/* Whatever allocation of the arena fails, that is said, and nothing else. */
+static void without_memory_no_token_is_judged(void **state)
+{
+    static const struct {
+        const char *claims;
+        int err;
+    } cases[] = {{"{" RIG_CLAIMS ",\"scope\":\"a b\"}", 0},
+                 {"{" RIG_CLAIMS ",\"sub\":\"twice\"}", ERR_UNAUTHORIZED}};
+    struct access_claims none;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str text = rig_sign(ec, ES256, cases[i].claims, &token);
+        int err = ERR_NO_MEMORY;
+        for (size_t limit = 64; err == ERR_NO_MEMORY; limit += 64) {
+            struct arena little;
+            arena_init(&little, limit);
+            err = jwt_verify(&rules, set, text, RIG_NOW_S * 1000, &little, &none, &why);
+            arena_done(&little);
+            assert_true(limit < 1 << 20);
+        }
+        assert_int_equal(err, cases[i].err);
+    }
+}
+
 /* ---- Sets of keys --------------------------------------------------------------------------- */
 
 static uint32_t count_with(const EVP_PKEY *key, const char *more)
@@ -754,6 +778,7 @@ int main(void)
         cmocka_unit_test(a_key_is_found_by_its_name),
         cmocka_unit_test(keys_without_a_name_are_tried_up_to_JWKS_TRIES_MAX),
         cmocka_unit_test(no_keys_is_an_unknown_key),
+        cmocka_unit_test(without_memory_no_token_is_judged),
         cmocka_unit_test(what_is_not_for_signatures_is_passed_over),
         cmocka_unit_test(keys_shorter_than_RSA_BITS_MIN_or_longer_than_RSA_BITS_MAX_are_not_used),
         cmocka_unit_test(broken_keys_are_passed_over),
