@@ -171,6 +171,15 @@
 #define ACCESS_LABEL_BYTES  128   /* of a token */
 #define ACCESS_RETRIES_MAX  100   /* of a change of records that others keep overtaking */
 
+/* Rates and quotas: core/rate.h, core/admission.h */
+#define RATE_BUCKETS       (1u << 20)
+#define RATE_PER_S_MIN     0.0001   /* but for 0, which is off */
+#define RATE_PER_S_MAX     100000.0 /* that a config may say */
+#define RATE_BURST_MAX     100000u
+#define CONCURRENCY_COUNTS (1u << 16)
+#define CONCURRENCY_MAX    10000u
+#define QUOTA_WINDOW_MAX_S (366u * 86400)
+
 /* Signed tokens and the keys of an authorization server: auth/verifier.h */
 #define JWKS_BYTES          (256u << 10) /* text of a key set */
 #define JWKS_TREE_BYTES     (32u << 20)  /* of it while it is read */

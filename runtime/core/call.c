@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/admission.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
@@ -99,6 +100,7 @@ static bool ends_silently(const struct call *call)
 static void finish(struct call *call)
 {
     call->is_answered = true;
+    admission_leave(call);
     if (call->core->config.metrics)
         metrics_count(call->core->config.metrics, call);
     if (!call->is_renewing)

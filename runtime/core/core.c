@@ -31,6 +31,8 @@ static int join_bus(struct core *core)
         core->config.bus = core->own_bus;
     }
     bus_on_wake(core->config.bus, on_wake, core);
+    if (core->config.rates)
+        counts_forget(core->config.rates, core->config.bus);
     return err;
 }
 
@@ -82,6 +84,7 @@ void core_config_renew(struct core_config *config, const struct core_config *fro
     config->coalesce_ms = from->coalesce_ms;
     config->max_subscriptions = from->max_subscriptions;
     memcpy(config->tools_page, from->tools_page, sizeof config->tools_page);
+    memcpy(config->limits, from->limits, sizeof config->limits);
 }
 
 void core_reload(struct core *core, const struct core_config *config)
