@@ -54,6 +54,7 @@ static int use(unsigned worker, const struct manage_token *token)
 static struct wire *listen_as(unsigned worker, const struct manage_token *token)
 {
     assert_int_equal(use(worker, token), 0);
+    clock_advance_ms(1); /* the later one has the higher token */
     return listen_at(worker, NULL);
 }
 
@@ -154,6 +155,7 @@ static void who_comes_late_is_looked_at(void **state)
     assert_int_equal(use(0, &ann), 0);
     revoke_token(&ann);
     rig_settle(&rig);
+    clock_advance_ms(1);
     struct wire *late = listen_at(0, NULL);
     rig_tick(&rig, 1000);
     assert_true(late->ended && !stays->ended);
