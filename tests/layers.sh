@@ -64,7 +64,7 @@ ok "layers: project headers are included with quotes" \
 
 # A function of ours that has the name of a library's is called by all libraries instead of that
 # one: a second json_object would be jansson's for libcjose.
-stands_in() { nm -D --defined-only "$1" | awk '$2 == "T" && $3 !~ /^tenon_/ { print $3 }' | sort | xargs; }
+stands_in() { nm -D --defined-only "$1" | awk '$2 == "T" && $3 !~ /^tenon_/ { print $3 }' | LC_ALL=C sort | xargs; }
 if [ -x "$TENON" ]; then
     is "$(stands_in "$TENON")" "SSL_read recv" "layers: the program stands in for two functions of libraries (net/received.c)"
 else
