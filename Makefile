@@ -29,7 +29,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(VFLAGS_$(VARIANT)) $(WARN) $(WERROR) $(DEFS)
 	-Iruntime -I. -I$(B)
 LDFLAGS_ALL = $(LDFLAGS) $(VFLAGS_$(VARIANT)) -pthread
 RE2C := re2c -W -Werror --no-generation-date --no-debug-info
-LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lcurl -lssl -lcrypto -lcsv -lmicrohttpd -lm
+LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lssl -lcrypto -lcsv -lmicrohttpd -lm
 
 ROOMS := base wire schema core store net manifest auth
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y
@@ -150,7 +150,7 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libcli.a $(B)/libtenon.a
 # letters of one kind are taken by the test itself
 $(B)/tests/unit/test_mail: LDFLAGS += -Wl,--wrap=running_take_cancel
 # their allocations fail one by one
-$(addprefix $(B)/tests/unit/test_,core_memory component_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(addprefix $(B)/tests/unit/test_,access_memory core_memory component_memory manage_memory store_memory table_top): LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # what goes out and other workers are made up: tests/unit/pending_rig.h
 $(addprefix $(B)/tests/unit/test_,pending pending_answers pending_check logging): LDFLAGS += \
 	-Wl,--wrap=call_send,--wrap=push_send,--wrap=mail_send,--wrap=bus_is_alive
@@ -184,8 +184,8 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
-# they look into the store themselves
-$(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill): %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
+# they look into the store themselves, or speak TLS
+$(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill attack_tls): %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o

@@ -3,16 +3,13 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "cli_link.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define REPLY_BYTES_MAX (8u << 20)
-#define TIMEOUT_S       10
 
 static bool copy_part(char *ret, size_t size, struct str part)
 {
@@ -29,7 +26,7 @@ static bool copy_part(char *ret, size_t size, struct str part)
 /* "host", "host:port", "[::1]:port" */
 static bool parse_authority(struct str text, struct http_url *url)
 {
-    struct str host = text, port = STR("80");
+    struct str host = text, port = url->tls ? STR("443") : STR("80");
     const char *colon = text.n ? memrchr(text.p, ':', text.n) : NULL;
     if (colon && !memchr(colon, ']', text.n - (size_t)(colon - text.p))) {
         host.n = (uint32_t)(colon - text.p);
@@ -43,8 +40,9 @@ static bool parse_authority(struct str text, struct http_url *url)
 
 int http_url_parse(const char *text, struct http_url *ret)
 {
-    struct str all = str_of(text), scheme = STR("http://");
-    struct http_url url;
+    struct str all = str_of(text);
+    struct http_url url = {.tls = str_starts_with(all, STR("https://"))};
+    struct str scheme = url.tls ? STR("https://") : STR("http://");
     if (!str_starts_with(all, scheme))
         return ERR_SYNTAX;
     all.p += scheme.n;
@@ -58,57 +56,7 @@ int http_url_parse(const char *text, struct http_url *ret)
     return 0;
 }
 
-/* ---- connection ----------------------------------------------------------------------------- */
-
-static int connect_to(const struct addrinfo *addresses)
-{
-    struct timeval timeout = {.tv_sec = TIMEOUT_S};
-    for (const struct addrinfo *a = addresses; a; a = a->ai_next) {
-        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (fd < 0)
-            continue;
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-        if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-            return fd;
-        int why = errno;
-        close(fd);
-        errno = why;
-    }
-    return -1;
-}
-
-static int open_connection(const struct http_url *url, struct arena *arena, int *ret_fd,
-                           struct str *ret_why)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *addresses;
-    int err = getaddrinfo(url->host, url->port, &hints, &addresses);
-    if (err) {
-        *ret_why = arena_printf(arena, "%s: %s", url->host, gai_strerror(err));
-        return ERR_IO;
-    }
-    int fd = connect_to(addresses);
-    if (fd < 0)
-        *ret_why = arena_printf(arena, "cannot connect to %s port %s: %s", url->host, url->port,
-                                strerror(errno));
-    freeaddrinfo(addresses);
-    if (fd < 0)
-        return ERR_IO;
-    *ret_fd = fd;
-    return 0;
-}
-
-static bool send_all(int fd, struct str text)
-{
-    while (text.n) {
-        ssize_t n = send(fd, text.p, text.n, MSG_NOSIGNAL);
-        if (n <= 0)
-            return false;
-        text.p += n;
-        text.n -= (uint32_t)n;
-    }
-    return true;
-}
+/* ---- request -------------------------------------------------------------------------------- */
 
 static void write_request(struct buf *out, const struct http_url *url, const char *method,
                           const struct http_header *headers, uint32_t n_headers, struct str body)
@@ -232,23 +180,23 @@ int http_reply_parse(struct str text, struct arena *arena, struct http_reply *re
     return err;
 }
 
-static int receive_all(int fd, struct buf *in)
+static int receive_all(struct link *link, struct buf *in)
 {
     ssize_t n;
     do {
         if (!buf_reserve(in, 16384))
             return ERR_TOO_LARGE;
-        n = recv(fd, in->p + in->n, 16384, 0);
+        n = link_receive(link, in->p + in->n, 16384);
         in->n += n > 0 ? (size_t)n : 0;
     } while (n > 0);
     return n < 0 ? ERR_IO : 0;
 }
 
-static int exchange(int fd, struct str request, struct arena *arena, struct http_reply *ret,
-                    struct str *ret_why)
+static int exchange(struct link *link, struct str request, struct arena *arena,
+                    struct http_reply *ret, struct str *ret_why)
 {
     struct buf in = {.limit = REPLY_BYTES_MAX};
-    int err = send_all(fd, request) ? receive_all(fd, &in) : ERR_IO;
+    int err = link_send(link, request) ? receive_all(link, &in) : ERR_IO;
     if (err == ERR_IO)
         *ret_why = arena_printf(arena, "no answer: %s",
                                 errno == EAGAIN ? "it took longer than 10 s" : strerror(errno));
@@ -269,7 +217,8 @@ int http_request(const struct http_url *url, const char *method, const struct ht
                  struct str *ret_why)
 {
     struct buf request = {0};
-    int fd, err = open_connection(url, arena, &fd, ret_why);
+    struct link link;
+    int err = link_open(url, arena, &link, ret_why);
     if (err < 0)
         return err;
     write_request(&request, url, method, headers, n_headers, body);
@@ -277,9 +226,9 @@ int http_request(const struct http_url *url, const char *method, const struct ht
         err = ERR_NO_MEMORY;
         *ret_why = str_of(err_text(err));
     } else {
-        err = exchange(fd, buf_str(&request), arena, ret, ret_why);
+        err = exchange(&link, buf_str(&request), arena, ret, ret_why);
     }
     buf_done(&request);
-    close(fd);
+    link_close(&link);
     return err;
 }

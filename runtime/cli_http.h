@@ -1,4 +1,4 @@
-/* cli_http.h - a small HTTP/1.1 client over a plain socket, for `tenon doctor`.
+/* cli_http.h - a small HTTP/1.1 client for `tenon doctor`.
  *
  * One connection per request, time-outs on everything, answers up to a limit. Understands
  * Content-Length, chunked bodies and bodies that end with the connection.
@@ -12,6 +12,8 @@ struct http_url {
     char host[256];
     char port[8];
     char path[1024];
+    bool tls;
+    const char *ca; /* file of the authorities to trust; NULL: those of the system */
 };
 
 struct http_header {
@@ -25,7 +27,7 @@ struct http_reply {
     struct str body;                     /* JSON_PADDING_BYTES zeros behind it */
 };
 
-/* "http://host[:port][/path]". 0, or ERR_SYNTAX. */
+/* "http://host[:port][/path]", or https. 0, or ERR_SYNTAX. */
 int http_url_parse(const char *text, struct http_url *ret);
 /* Reads a whole answer, an interim one before it included. Headers are slices of `text`. 0,
  * ERR_BAD_FRAMING (not HTTP, or cut off) or ERR_NO_MEMORY. */

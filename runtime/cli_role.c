@@ -75,20 +75,13 @@ static int run_put(const struct cli_args *args)
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
-static bool is_super(struct str record)
-{
-    struct arena arena;
-    const struct role *role;
-    struct schema_faults faults = {0};
-    arena_init(&arena, 0);
-    bool fine = role_parse(record, &arena, &role, &faults) == 0 && role_is_super(role);
-    arena_done(&arena);
-    return fine;
-}
-
 static int print_role(void *ctx, struct str name, struct str record)
 {
-    printf(STR_FMT "\t%s\n", STR_ARG(name), is_super(record) ? "super user" : "limited");
+    bool super;
+    int err = manage_role_is_super(record, &super);
+    if (err < 0)
+        return err;
+    printf(STR_FMT "\t%s\n", STR_ARG(name), super ? "super user" : "limited");
     ++*(uint64_t *)ctx;
     return 0;
 }

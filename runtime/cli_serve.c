@@ -404,6 +404,8 @@ static int open_board(struct server *server)
 static int serve(struct server *server)
 {
     const struct config *config = &server->config;
+    if (cli_allow_own_host(&server->config, &server->arena) != CLI_DONE)
+        return CLI_FAILED;
     server->core_config.n_workers = count_workers(config);
     server->store_config.has_keeper = true;
     const struct net_address listen = {config->listen.host, config->listen.port};
@@ -457,8 +459,8 @@ static int serve(struct server *server)
     net.metadata = server->auth.metadata;
     net.metadata_url = server->auth.metadata_url;
     net.scope = server->auth.scope;
-    net.allow_public =
-        cli_may_be_public(config, &server->store_config, server->access.verifier, false);
+    net.allow_public = cli_may_be_public(config, &server->store_config, server->access.verifier,
+                                         config->tls_certificate);
     if (open_board(server) < 0)
         return CLI_FAILED;
     if (components_try(&config->components, check_components, server) < 0)

@@ -45,7 +45,7 @@
 #define JOB_PROGRESS_MS      1000       /* between what a running job writes down */
 #define SCAN_MS_MAX          10000      /* of a search from its start */
 
-#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot of all tables and list entries */
+#define CATALOG_BYTES_MAX    (256u << 20) /* of a snapshot, and of those of roles together */
 #define CATALOG_ROLES_MAX    16           /* roles of which a worker keeps what they see */
 #define DEFINITION_BYTES_MAX (1u << 20)   /* text of the definition of a table */
 #define TOOL_NAME_BYTES_MAX  120 /* of what a tool is called after its verb (MCP: 128 in all) */
@@ -162,6 +162,7 @@
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 #define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
+#define ACCESS_END_MS       500   /* for the answer of a call whose credential is refused now */
 #define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
 #define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
 #define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */

@@ -231,6 +231,33 @@ static struct catalog **find_place(struct core *core, struct str role_text)
     return best;
 }
 
+/* The view that was not used for the longest, but this one; NULL: there is no other. */
+static struct catalog **find_oldest(struct core *core, const struct catalog *but, size_t *ret_bytes)
+{
+    struct catalog **oldest = NULL;
+    *ret_bytes = 0;
+    for (int i = 0; i < CATALOG_ROLES_MAX; i++) {
+        struct catalog **at = &core->views[i];
+        if (!*at)
+            continue;
+        *ret_bytes += (*at)->arena.used;
+        if (*at != but && (!oldest || (*at)->used < (*oldest)->used))
+            oldest = at;
+    }
+    return oldest;
+}
+
+/* All of them together may have as much memory as that of which they are views. */
+static void make_room(struct core *core, const struct catalog *newest)
+{
+    size_t bytes;
+    struct catalog **oldest;
+    while ((oldest = find_oldest(core, newest, &bytes)) && bytes > CATALOG_BYTES_MAX) {
+        catalog_unref(*oldest);
+        *oldest = NULL;
+    }
+}
+
 static int find_view(struct core *core, const struct role *role, struct catalog **ret)
 {
     const struct search_limits limits = limits_of(core);
@@ -242,6 +269,7 @@ static int find_view(struct core *core, const struct role *role, struct catalog 
         catalog_unref(*place);
         *place = fresh;
         core->n_views_made++;
+        make_room(core, fresh);
     }
     (*place)->used = ++core->n_view_uses;
     *ret = *place;

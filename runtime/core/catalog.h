@@ -14,7 +14,7 @@
  * they share its tables, schemas and rendered entries, and have only their own lists of them, and
  * tables and tools of which the role may see or give less. Tools are called alike for all roles.
  * CATALOG_ROLES_MAX of them are kept, by the text of the role; the one that was not used for the
- * longest goes.
+ * longest goes, earlier if together they have more than CATALOG_BYTES_MAX.
  */
 #ifndef TENON_CORE_CATALOG_H
 #define TENON_CORE_CATALOG_H

@@ -17,6 +17,7 @@ static void on_wake(void *ctx)
 {
     struct core *core = ctx;
     mail_take(core);
+    access_watch_look(core);
     streams_wake(core->streams);
     follows_wake(core->follows);
 }
@@ -49,6 +50,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     jobs_init(&core->jobs);
     batches_init(&core->batches);
     arena_init(&core->arena, 0);
+    access_watch_init(&core->watch);
     int err = join_bus(core);
     if (err == 0)
         err = streams_new(core, &core->streams);
@@ -95,6 +97,7 @@ void core_tick(struct core *core)
     int64_t now_ms = clock_mono_ms();
     running_tick(core);
     pending_tick(core);
+    access_watch_tick(core);
     streams_tick(core->streams);
     follows_tick(core->follows);
     live_tick(core);

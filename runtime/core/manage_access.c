@@ -111,8 +111,9 @@ int manage_change_access(struct manage *m, access_plan_fn fn, void *ctx)
     }
     if (again)
         return manage_fail(m, ERR_STALE,
-                           "users and roles are being changed all the time; try "
-                           "again");
+                           "users and roles are being changed all the time; try again");
+    if (err == ERR_LIMIT && m->why.n == 0)
+        return manage_fail(m, err, "there are too many users, roles and tokens");
     return err;
 }
 
@@ -190,15 +191,16 @@ struct supers {
     bool counts_after, found;
 };
 
-static bool is_super(struct str record)
+int manage_role_is_super(struct str record, bool *ret)
 {
     struct arena arena;
     const struct role *role;
     struct schema_faults faults = {0};
     arena_init(&arena, 0);
-    bool fine = role_parse(record, &arena, &role, &faults) == 0 && role_is_super(role);
+    int err = role_parse(record, &arena, &role, &faults);
+    *ret = err == 0 && role_is_super(role);
     arena_done(&arena);
-    return fine;
+    return err == ERR_NO_MEMORY ? err : 0;
 }
 
 static int add_role(struct supers *s, struct str name)
@@ -221,8 +223,9 @@ static int note_role(void *ctx, const struct store_access *access)
 {
     struct supers *s = ctx;
     bool changes = s->counts_after && s->after->role.p && str_eq(access->name, s->after->role);
-    bool super = changes ? s->after->role_is_super : is_super(access->record);
-    return super ? add_role(s, access->name) : 0;
+    bool super = s->after->role_is_super;
+    int err = changes ? 0 : manage_role_is_super(access->record, &super);
+    return err == 0 && super ? add_role(s, access->name) : err;
 }
 
 static bool has_super_role(const struct supers *s, const struct access_user *user)

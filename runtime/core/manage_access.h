@@ -43,6 +43,8 @@ int manage_drop_user(struct manage *m, struct str name, bool anyway);
 /* `record` is the tree as JSON. */
 typedef int (*manage_role_fn)(void *ctx, struct str name, struct str record);
 int manage_list_roles(struct manage *m, struct str after, manage_role_fn fn, void *ctx);
+/* Of a record. 0, ERR_NO_MEMORY; of one that is no role: false. Any thread. */
+int manage_role_is_super(struct str record, bool *ret);
 int manage_find_role(struct manage *m, struct str name, struct str *ret_record);
 /* Makes the role, or gives it another tree. ERR_PARSE, or ERR_PARAMS with `faults` of m. */
 int manage_put_role(struct manage *m, struct str name, struct str tree, bool anyway);

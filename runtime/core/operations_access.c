@@ -171,24 +171,15 @@ static int drop_user(struct manage *m, const struct tape_node *args, struct buf 
 
 /* ---- Roles ---------------------------------------------------------------------------------- */
 
-static bool is_super(struct str record)
-{
-    struct arena arena;
-    const struct role *role;
-    struct schema_faults faults = {0};
-    arena_init(&arena, 0);
-    bool super = role_parse(record, &arena, &role, &faults) == 0 && role_is_super(role);
-    arena_done(&arena);
-    return super;
-}
-
 static int write_role(void *ctx, struct str name, struct str record)
 {
     struct page *page = ctx;
-    if (!next_in(page))
-        return 1;
+    bool super;
+    int err = manage_role_is_super(record, &super);
+    if (err < 0 || !next_in(page))
+        return err < 0 ? err : 1;
     write_text(page->out, "{\"name\":", name);
-    buf_printf(page->out, ",\"superUser\":%s}", truth(is_super(record)));
+    buf_printf(page->out, ",\"superUser\":%s}", truth(super));
     return 0;
 }
 

@@ -112,8 +112,8 @@ static int run_export(struct job *job)
 /* Files have whole rows, so this is for who may read or write whole rows. */
 static bool may_transfer(const struct table *table, bool imports, bool replaces)
 {
-    return !table->is_cut && (imports ? table_may(table, MAY_INSERT) : true) &&
-           (!replaces || table_may(table, MAY_UPDATE));
+    return table_may_wholly(table, imports ? MAY_INSERT : MAY_READ) &&
+           (!replaces || table_may_wholly(table, MAY_UPDATE));
 }
 
 /* What can be told at once needs no job. */
@@ -122,8 +122,9 @@ static int start(struct call *call, const char *kind, const struct tape_node *ar
 {
     struct str database = tape_str(tape_get(args, STR("database"))),
                name = tape_str(tape_get(args, STR("table")));
-    const struct table *table = catalog_find_table(call->catalog, database, name);
     bool imports = run_job == run_import;
+    const struct table *table =
+        catalog_find_table_for(call->catalog, imports ? MAY_INSERT : MAY_READ, database, name);
     if (!call->core->config.transfer)
         tool_fail(call, STR("This server has no files."));
     else if (!table || !may_transfer(table, imports, imports && flag_of(args, "replace")))

@@ -56,7 +56,8 @@ struct table {
     uint32_t n_attributes, n_hidden;
     const struct table_attribute *by_role[ROLES]; /* NULL: there is none */
     uint32_t may;    /* 1 << enum permission: what the role whose view this is may do; else all */
-    bool is_cut;     /* a view of less than all attributes */
+    uint32_t cut;    /* of these, what it may do with less than all attributes */
+    bool is_cut;     /* a view of less than all attributes, or none */
     bool is_unread;  /* a view in which nothing of a row is shown */
     bool is_private; /* "mcp": false: not in any catalog */
     bool is_special; /* some attribute has a role, a default, is hidden or nullable */

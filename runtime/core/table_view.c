@@ -16,11 +16,15 @@ bool table_may(const struct table *table, enum permission permission)
     return table->may >> permission & 1;
 }
 
+bool table_may_wholly(const struct table *table, enum permission permission)
+{
+    return table_may(table, permission) && !(table->cut >> permission & 1);
+}
+
 struct viewing {
     const struct table *table;
     const struct role *role;
     struct table *view;
-    bool is_limited;
 };
 
 static bool may_attribute(const struct viewing *v, struct str attribute, enum permission permission)
@@ -49,7 +53,7 @@ static void limit(struct viewing *v, bool *flag, struct str attribute, enum perm
     if (*flag || (table_may(v->view, permission) && may_attribute(v, attribute, permission)))
         return;
     *flag = true;
-    v->is_limited = true;
+    v->view->cut |= BIT(permission);
 }
 
 /* The primary key never changes, so a row that names it is none that changes it. */
@@ -141,7 +145,7 @@ static int cut(struct viewing *v, struct arena *arena)
     int err = limit_attributes(v, arena);
     if (err < 0)
         return err;
-    if (!v->is_limited) {
+    if (!t->cut) {
         uint32_t may = t->may;
         *t = *v->table;
         t->may = may;

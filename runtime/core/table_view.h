@@ -16,5 +16,7 @@
 int table_view(const struct table *table, const struct role *role, struct arena *arena,
                struct table *ret);
 bool table_may(const struct table *table, enum permission permission);
+/* ... with all attributes that clients know. */
+bool table_may_wholly(const struct table *table, enum permission permission);
 
 #endif

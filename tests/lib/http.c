@@ -21,6 +21,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+_Thread_local int (*http_wrap)(int fd);
+
 bool http_open(struct http_conn *c, uint16_t port)
 {
     *c = (struct http_conn){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -28,10 +30,13 @@ bool http_open(struct http_conn *c, uint16_t port)
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int one = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(c->fd, (struct sockaddr *)&to, sizeof to) == 0)
-        return true;
-    http_close(c);
-    return false;
+    if (connect(c->fd, (struct sockaddr *)&to, sizeof to) < 0) {
+        http_close(c);
+        return false;
+    }
+    if (http_wrap)
+        c->fd = http_wrap(c->fd);
+    return true;
 }
 
 void http_close(struct http_conn *c)
@@ -260,19 +265,29 @@ const char *http_header(const struct http_reply *r, const char *name)
 }
 
 _Thread_local const char *http_path = "/mcp";
+_Thread_local const char *http_token;
+
+const char *http_authorization(void)
+{
+    static _Thread_local char header[512];
+    header[0] = 0;
+    if (http_token)
+        snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", http_token);
+    return header;
+}
 
 enum http_got http_post(struct http_conn *c, const char *session, const char *version,
                         const char *body, struct http_reply *ret)
 {
     char head[1024];
-    int n =
-        snprintf(head, sizeof head,
-                 "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                 "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n"
-                 "%s%s%s%s%s%s\r\n",
-                 http_path, strlen(body), session ? "Mcp-Session-Id: " : "", session ? session : "",
-                 session ? "\r\n" : "", version ? "MCP-Protocol-Version: " : "",
-                 version ? version : "", version ? "\r\n" : "");
+    int n = snprintf(head, sizeof head,
+                     "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                     "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n"
+                     "%s%s%s%s%s%s%s\r\n",
+                     http_path, strlen(body), http_authorization(),
+                     session ? "Mcp-Session-Id: " : "", session ? session : "",
+                     session ? "\r\n" : "", version ? "MCP-Protocol-Version: " : "",
+                     version ? version : "", version ? "\r\n" : "");
     char *all = malloc((size_t)n + strlen(body) + 1);
     if (!all)
         abort();

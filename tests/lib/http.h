@@ -34,6 +34,8 @@ enum http_got {
     HTTP_GARBAGE = -2, /* what came is no HTTP reply */
 };
 
+/* What becomes of a connected socket of this thread: the one to use instead. NULL: itself. */
+extern _Thread_local int (*http_wrap)(int fd);
 /* To 127.0.0.1. false: refused. */
 bool http_open(struct http_conn *c, uint16_t port);
 void http_close(struct http_conn *c);
@@ -57,6 +59,10 @@ const char *http_header(const struct http_reply *r, const char *name);
 
 /* Where http_post goes to in this thread: "/mcp", unless it is set. */
 extern _Thread_local const char *http_path;
+/* The token that all requests of this thread are sent with; NULL: none. */
+extern _Thread_local const char *http_token;
+/* The header for it, or "". Valid until the next call in this thread. */
+const char *http_authorization(void);
 /* A POST of `body` to http_path with the usual headers, read to its end; session may be NULL. */
 enum http_got http_post(struct http_conn *c, const char *session, const char *version,
                         const char *body, struct http_reply *ret);

@@ -67,11 +67,11 @@ int mcp_post(struct mcp_client *c, const char *message, char **ret_body)
 
 int mcp_delete(struct mcp_client *c)
 {
-    char head[300];
+    char head[900];
     struct http_reply r;
     int n = snprintf(head, sizeof head,
-                     "DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMcp-Session-Id: %s\r\n\r\n",
-                     c->session);
+                     "DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n%sMcp-Session-Id: %s\r\n\r\n",
+                     http_authorization(), c->session);
     if (c->conn.fd < 0 && !http_open(&c->conn, c->port))
         return 0;
     http_send(&c->conn, head, (size_t)n);

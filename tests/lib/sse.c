@@ -70,6 +70,7 @@ bool sse_post(struct sse_stream *s, uint16_t port, const char *session, const ch
              "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
              "Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n",
              http_path, strlen(body));
+    strcat(head, http_authorization());
     add_header(head, sizeof head, "Mcp-Session-Id", session);
     strcat(head, "\r\n");
     return ask(s, port, head, body);
@@ -80,6 +81,7 @@ bool sse_get(struct sse_stream *s, uint16_t port, const char *session, const cha
     char head[1024];
     snprintf(head, sizeof head,
              "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n", http_path);
+    strcat(head, http_authorization());
     add_header(head, sizeof head, "Mcp-Session-Id", session);
     add_header(head, sizeof head, "Last-Event-ID", last_id);
     strcat(head, "\r\n");

@@ -99,14 +99,12 @@ static inline void rig_row(const char *tool, const char *row)
     ask_method(&bench, "tools/call", params, "{\"-\":[\"isError\"]}");
 }
 
-static int rig_set_up(void **state)
+static inline void rig_open(struct core_config config)
 {
-    (void)state;
     arena_init(&rig_arena, 256u << 20);
     assert_int_equal(components_new(&rig_components), 0);
     assert_int_equal(components_add(rig_components, STR("weather.so"), rig_weather), 0);
     assert_int_equal(components_add(rig_components, STR("spy.so"), rig_spy), 0);
-    struct core_config config = bench_config;
     config.components = rig_components;
     bench_open(&bench, &config);
     bench_table(&bench, "geo", "cities", CITIES_DEFINITION);
@@ -121,10 +119,16 @@ static int rig_set_up(void **state)
     rig_row("create_rivers", "{\"id\":1,\"name\":\"Rhine\"}");
     rig_row("create_gold", "{\"bar\":\"k1\",\"ounces\":99123,\"name\":\"Ingot\"}");
     rig_row("create_people", "{\"badge\":\"p1\",\"salary\":88123,\"name\":\"Mallory\"}");
+}
+
+static inline int rig_set_up(void **state)
+{
+    (void)state;
+    rig_open(bench_config);
     return 0;
 }
 
-static int rig_tear_down(void **state)
+static inline int rig_tear_down(void **state)
 {
     (void)state;
     bench_close(&bench);
@@ -190,6 +194,23 @@ static inline struct str rig_mask(struct str text, const char *name)
     struct str masked = arena_str(&rig_arena, buf_str(&out));
     buf_done(&out);
     return masked;
+}
+
+/* Two refusals that differ in nothing but the names that were asked for. */
+static inline void rig_assert_alike(struct str one, const char *name, struct str other,
+                                    const char *other_name)
+{
+    struct str a = rig_mask(one, name), b = rig_mask(other, other_name);
+    if (!str_eq(a, b))
+        fail_msg(STR_FMT "\n" STR_FMT, STR_ARG(a), STR_ARG(b));
+    assert_false(rig_works(one));
+}
+
+static inline struct str rig_call(const char *tool, const char *arguments)
+{
+    char params[2048];
+    snprintf(params, sizeof params, "{\"name\":\"%s\",\"arguments\":%s}", tool, arguments);
+    return rig_ask("tools/call", params);
 }
 
 #endif

@@ -16,21 +16,6 @@
          "{\"attribute_name\":\"purse\",\"read\":true},{\"attribute_name\":\"extra\",\"read\":" \
          "true}")
 
-static struct str call_tool(const char *name, const char *arguments)
-{
-    char params[2048];
-    snprintf(params, sizeof params, "{\"name\":\"%s\",\"arguments\":%s}", name, arguments);
-    return rig_ask("tools/call", params);
-}
-
-static void assert_alike(struct str one, const char *name, struct str other, const char *other_name)
-{
-    struct str a = rig_mask(one, name), b = rig_mask(other, other_name);
-    if (!str_eq(a, b))
-        fail_msg(STR_FMT "\n" STR_FMT, STR_ARG(a), STR_ARG(b));
-    assert_false(rig_works(one));
-}
-
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 /* With %s where the attribute stands. */
@@ -45,7 +30,7 @@ static void ask_both(const char *tool, const char *form)
     char one[512], other[512];
     snprintf(one, sizeof one, form, "purse");
     snprintf(other, sizeof other, form, "qurse");
-    assert_alike(call_tool(tool, one), "purse", call_tool(tool, other), "qurse");
+    rig_assert_alike(rig_call(tool, one), "purse", rig_call(tool, other), "qurse");
 }
 
 static void what_may_not_be_read_is_no_attribute_of_filters_and_orders(void **state)
@@ -66,9 +51,9 @@ static void it_is_not_proposed(void **state)
 {
     (void)state;
     rig_become("a", PURSELESS);
-    assert_false(rig_has(call_tool("search_cities", "{\"where\":\"purs = 1\"}"), "purse"));
+    assert_false(rig_has(rig_call("search_cities", "{\"where\":\"purs = 1\"}"), "purse"));
     rig_become("b", READ_ONLY);
-    assert_true(rig_has(call_tool("search_cities", "{\"where\":\"purs = 1\"}"), "purse"));
+    assert_true(rig_has(rig_call("search_cities", "{\"where\":\"purs = 1\"}"), "purse"));
 }
 
 static void it_is_not_in_rows_however_they_are_read(void **state)
@@ -76,10 +61,10 @@ static void it_is_not_in_rows_however_they_are_read(void **state)
     (void)state;
     rig_become("a", PURSELESS);
     struct str answers[] = {
-        call_tool("get_cities", "{\"id\":\"aa\"}"),
-        call_tool("search_cities", "{}"),
-        call_tool("create_cities", "{\"code\":\"cc\",\"name\":\"Como\"}"),
-        call_tool("update_cities", "{\"id\":\"aa\",\"changes\":{\"name\":\"Aix\"}}"),
+        rig_call("get_cities", "{\"id\":\"aa\"}"),
+        rig_call("search_cities", "{}"),
+        rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"Como\"}"),
+        rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"name\":\"Aix\"}}"),
         rig_ask("resources/read", "{\"uri\":\"db://geo/cities\"}"),
         rig_ask("resources/read", "{\"uri\":\"db://geo/cities/aa\"}"),
         rig_ask("resources/read", "{\"uri\":\"tenon://schema/geo/cities\"}"),
@@ -99,10 +84,10 @@ static void the_structure_of_the_operator_is_shown_without_it(void **state)
     (void)state;
     bench.profile = PROFILE_OPERATIONS;
     rig_become("a", PURSELESS);
-    struct str table = call_tool("describe_table", "{\"database\":\"geo\",\"table\":\"cities\"}");
+    struct str table = rig_call("describe_table", "{\"database\":\"geo\",\"table\":\"cities\"}");
     assert_true(rig_works(table) && rig_has(table, "by_name") && rig_has(table, "Towns"));
     assert_false(rig_has(table, "purse"));
-    struct str all = call_tool("describe_all", "{}");
+    struct str all = rig_call("describe_all", "{}");
     assert_true(rig_has(all, "\"indexes\":1") && rig_has(all, "cities"));
     assert_false(rig_has(all, "rivers"));
 }
@@ -116,7 +101,7 @@ static const struct tape_node *row_of(const char *id)
     bench_connect(&bench, "2025-06-18");
     char arguments[64];
     snprintf(arguments, sizeof arguments, "{\"id\":\"%s\"}", id);
-    const struct tape_node *answer = open_json(&rig_arena, call_tool("get_cities", arguments));
+    const struct tape_node *answer = open_json(&rig_arena, rig_call("get_cities", arguments));
     return tape_get(tape_get(answer, STR("result")), STR("structuredContent"));
 }
 
@@ -135,9 +120,9 @@ static void what_may_not_be_written_is_refused_like_what_is_not_there(void **sta
     (void)state;
     rig_become("a", PURSELESS);
     struct str refused[] = {
-        call_tool("create_cities", "{\"code\":\"cc\",\"name\":\"Como\",\"purse\":9}"),
-        call_tool("update_cities", "{\"id\":\"aa\",\"changes\":{\"purse\":9}}"),
-        call_tool("update_cities", "{\"id\":\"aa\",\"row\":{\"name\":\"A\",\"purse\":9}}"),
+        rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"Como\",\"purse\":9}"),
+        rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"purse\":9}}"),
+        rig_call("update_cities", "{\"id\":\"aa\",\"row\":{\"name\":\"A\",\"purse\":9}}"),
     };
     for (size_t i = 0; i < N(refused); i++) {
         assert_false(rig_works(refused[i]));
@@ -145,13 +130,11 @@ static void what_may_not_be_written_is_refused_like_what_is_not_there(void **sta
     }
     /* the same that may be read, and one that the schema does not name */
     rig_become("b", READ_ONLY);
+    assert_false(rig_works(rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"purse\":9}}")));
+    assert_false(rig_works(rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"extra\":9}}")));
     assert_false(
-        rig_works(call_tool("update_cities", "{\"id\":\"aa\",\"changes\":{\"purse\":9}}")));
-    assert_false(
-        rig_works(call_tool("update_cities", "{\"id\":\"aa\",\"changes\":{\"extra\":9}}")));
-    assert_false(
-        rig_works(call_tool("create_cities", "{\"code\":\"cc\",\"name\":\"C\",\"extra\":9}")));
-    assert_true(rig_works(call_tool("update_cities", "{\"id\":\"aa\",\"changes\":{\"other\":9}}")));
+        rig_works(rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"C\",\"extra\":9}")));
+    assert_true(rig_works(rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"other\":9}}")));
     struct str list = rig_ask("tools/list", "{}");
     assert_int_equal(rig_count(list, "\"purse\":"), 4); /* outputs of get, search, create, update */
 }
@@ -163,12 +146,11 @@ static void a_whole_row_keeps_what_it_cannot_say(void **state)
     for (size_t i = 0; i < N(roles); i++) {
         rig_become("a", roles[i]);
         assert_true(
-            rig_works(call_tool("update_cities", "{\"id\":\"aa\",\"row\":{\"name\":\"New\"}}")));
+            rig_works(rig_call("update_cities", "{\"id\":\"aa\",\"row\":{\"name\":\"New\"}}")));
         expect_row("aa", "{\"code\":\"aa\",\"name\":\"New\",\"purse\":77001}");
     }
     rig_become("a", READ_ONLY);
-    assert_true(
-        rig_works(call_tool("update_cities", "{\"id\":\"bb\",\"row\":{\"name\":\"New\"}}")));
+    assert_true(rig_works(rig_call("update_cities", "{\"id\":\"bb\",\"row\":{\"name\":\"New\"}}")));
     expect_row("bb", "{\"code\":\"bb\",\"name\":\"New\",\"purse\":77002,\"extra\":\"Sideways\"}");
 }
 
@@ -177,10 +159,10 @@ static void what_may_only_be_written_is_never_shown(void **state)
     (void)state;
     rig_become("a", WRITE_ONLY);
     struct str answer =
-        call_tool("create_cities", "{\"code\":\"cc\",\"name\":\"Como\",\"purse\":777}");
+        rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"Como\",\"purse\":777}");
     assert_true(rig_works(answer));
     assert_false(rig_has(answer, "777"));
-    answer = call_tool("update_cities", "{\"id\":\"cc\",\"changes\":{\"purse\":778}}");
+    answer = rig_call("update_cities", "{\"id\":\"cc\",\"changes\":{\"purse\":778}}");
     assert_true(rig_works(answer));
     assert_false(rig_has(answer, "778"));
     struct str list = rig_ask("tools/list", "{}");
@@ -194,7 +176,7 @@ static void a_unique_index_does_not_tell_of_it(void **state)
     (void)state;
     rig_become("a", WRITE_ONLY);
     struct str answer =
-        call_tool("create_cities", "{\"code\":\"cc\",\"name\":\"Como\",\"purse\":77001}");
+        rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"Como\",\"purse\":77001}");
     assert_false(rig_works(answer));
     assert_false(rig_has(answer, "purse") || rig_has(answer, "77001") || rig_has(answer, "aa"));
 }
@@ -204,7 +186,7 @@ static void faults_do_not_tell_of_it(void **state)
 {
     (void)state;
     rig_become("a", WRITE_ONLY);
-    assert_true(rig_has(call_tool("create_cities", "{\"code\":\"c\",\"name\":\"C\",\"purse\":1}"),
+    assert_true(rig_has(rig_call("create_cities", "{\"code\":\"c\",\"name\":\"C\",\"purse\":1}"),
                         "/params/arguments/purse"));
     bench_table(
         &bench, "geo", "cities",
@@ -213,8 +195,8 @@ static void faults_do_not_tell_of_it(void **state)
         "\"minimum\":90000}},\"dependentRequired\":{\"name\":[\"purse\"]}}}");
     rig_become("b", PURSELESS);
     struct str answers[] = {
-        call_tool("create_cities", "{\"code\":\"cc\",\"name\":\"Como\"}"),
-        call_tool("update_cities", "{\"id\":\"aa\",\"changes\":{\"name\":\"Aix\"}}"),
+        rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"Como\"}"),
+        rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"name\":\"Aix\"}}"),
     };
     for (size_t i = 0; i < N(answers); i++) {
         assert_false(rig_works(answers[i]));
@@ -229,8 +211,8 @@ static void who_may_not_give_what_rows_must_have_creates_none(void **state)
     struct str list = rig_ask("tools/list", "{}");
     assert_false(rig_has(list, "create_cities"));
     assert_true(rig_has(list, "update_cities"));
-    assert_alike(call_tool("create_cities", "{}"), "create_cities",
-                 call_tool("create_nothing", "{}"), "create_nothing");
+    rig_assert_alike(rig_call("create_cities", "{}"), "create_cities",
+                     rig_call("create_nothing", "{}"), "create_nothing");
 }
 
 /* ---- Definitions that others refer to ------------------------------------------------------- */
@@ -255,7 +237,7 @@ static void shared_definitions_of_what_is_unread_are_not_shown(void **state)
         assert_true(rig_has(answers[i], "label") && rig_has(answers[i], "short/text"));
         assert_false(rig_has(answers[i], "coins") || rig_has(answers[i], "weight"));
     }
-    assert_true(rig_works(call_tool("create_cities", "{\"code\":\"dd\",\"name\":\"Delft\"}")));
+    assert_true(rig_works(rig_call("create_cities", "{\"code\":\"dd\",\"name\":\"Delft\"}")));
 }
 
 /* ---- Cursors -------------------------------------------------------------------------------- */
@@ -274,14 +256,14 @@ static void cursors_serve_who_got_them(void **state)
     rig_become("a", PURSELESS);
     bench.core->config.tools_page[0] = 2;
     cursor_of(rig_ask("tools/list", "{}"), list);
-    cursor_of(call_tool("search_cities", "{\"limit\":1}"), search);
+    cursor_of(rig_call("search_cities", "{\"limit\":1}"), search);
     for (int other = 0; other < 2; other++) {
         if (other)
             rig_become("b", PURSELESS);
         snprintf(params, sizeof params, "{\"cursor\":\"%s\"}", list);
         assert_int_equal(rig_works(rig_ask("tools/list", params)), !other);
         snprintf(params, sizeof params, "{\"limit\":1,\"cursor\":\"%s\"}", search);
-        assert_int_equal(rig_works(call_tool("search_cities", params)), !other);
+        assert_int_equal(rig_works(rig_call("search_cities", params)), !other);
     }
 }
 
@@ -309,6 +291,28 @@ static void CATALOG_ROLES_MAX_roles_are_kept_and_the_oldest_goes(void **state)
     assert_int_equal(bench.core->n_views_made, made + 1);
 }
 
+static int count_views(void)
+{
+    int n = 0;
+    for (int i = 0; i < CATALOG_ROLES_MAX; i++)
+        n += bench.core->views[i] != NULL;
+    return n;
+}
+
+static void together_they_have_CATALOG_BYTES_MAX(void **state)
+{
+    static const char *const roles[] = {"{}", "{\"operations\":[\"a\"]}", "{\"tools\":[\"a\"]}"};
+    (void)state;
+    for (size_t i = 0; i < N(roles); i++) {
+        rig_become("a", roles[i]);
+        rig_ask("tools/list", "{}");
+        if (i == 1)
+            bench.core->views[0]->arena.used += CATALOG_BYTES_MAX; /* as if it were large */
+        assert_int_equal(count_views(), i == 2 ? 2 : i + 1);
+    }
+    assert_string_equal(bench.core->views[1]->role_text.p, roles[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +329,7 @@ int main(void)
         ROLE_TEST(shared_definitions_of_what_is_unread_are_not_shown),
         ROLE_TEST(cursors_serve_who_got_them),
         ROLE_TEST(CATALOG_ROLES_MAX_roles_are_kept_and_the_oldest_goes),
+        ROLE_TEST(together_they_have_CATALOG_BYTES_MAX),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

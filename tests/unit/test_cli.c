@@ -103,10 +103,13 @@ static void urls_are_split(void **state)
     assert_int_equal(http_url_parse("http://[::1]:1/a/b", &url), 0);
     assert_string_equal(url.host, "::1");
     assert_string_equal(url.path, "/a/b");
+    assert_int_equal(http_url_parse("https://x", &url), 0);
+    assert_true(url.tls);
+    assert_string_equal(url.port, "443");
     assert_int_equal(http_url_parse("http://x", &url), 0);
     assert_string_equal(url.port, "80");
     assert_string_equal(url.path, "/");
-    static const char *const bad[] = {"",          "https://x",  "http://",        "http:///p",
+    static const char *const bad[] = {"",          "ftp://x",    "http://",        "https:///p",
                                       "http://a:", "http://:80", "http://a b/mcp", "x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (http_url_parse(bad[i], &url) == 0)

@@ -99,6 +99,53 @@ static void a_failing_catalog_keeps_the_old_one(void **state)
                "{\"isError\":true}");
 }
 
+/* The first request of a role makes its view; of this table it sees less, so tools are made too. */
+static void a_failing_view_is_answered_and_made_the_next_time(void **state)
+{
+    static const char list[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
+    static const char tree[] =
+        "{\"databases\":{\"shop\":{\"tables\":{\"book\":{\"read\":true,\"update\":true,"
+        "\"attribute_permissions\":[{\"attribute_name\":\"genre\"},{\"attribute_name\":\"more\"}]"
+        "}}}}}";
+    struct bench *b = *state;
+    struct arena arena;
+    struct schema_faults faults;
+    unsigned n = 1;
+    arena_init(&arena, 0);
+    assert_int_equal(role_parse(str_of(tree), &arena, &b->role, &faults), 0);
+    while (send_failing(b, list, n)) {
+        if (b->status == 200) /* the failure came after the view was there */
+            bench_table(b, "shop", "extra", NOTE_DEFINITION);
+        n++;
+    }
+    assert_true(n > 20);
+    ask_method(b, "tools/list", "",
+               "{\"tools\":[{\"name\":\"get_book\"},{\"name\":\"search_book\"},{\"name\":"
+               "\"update_book\"}]}");
+    arena_done(&arena);
+}
+
+static void a_failing_role_is_none(void **state)
+{
+    static const char tree[] =
+        "{\"databases\":{\"a\":{\"tables\":{\"b\":{\"attribute_permissions\":[{\"attribute_name\":"
+        "\"c\"}]}}}},\"tools\":[\"d\"]}";
+    struct schema_faults faults;
+    int err = ERR_NO_MEMORY;
+    (void)state;
+    for (unsigned n = 1; err == ERR_NO_MEMORY && n < 1000; n++) {
+        const struct role *role = NULL;
+        struct arena arena;
+        arena_init(&arena, 0);
+        heap_fail_at(n);
+        err = role_parse(str_of(tree), &arena, &role, &faults);
+        heap_ok();
+        assert_int_equal(role == NULL, err < 0);
+        arena_done(&arena);
+    }
+    assert_int_equal(err, 0);
+}
+
 static void core_new_fails_cleanly(void **state)
 {
     struct bench *b = *state;
@@ -120,6 +167,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SHOP_TEST(every_failing_allocation_is_answered),
         SHOP_TEST(a_failing_catalog_keeps_the_old_one),
+        SHOP_TEST(a_failing_view_is_answered_and_made_the_next_time),
+        SHOP_TEST(a_failing_role_is_none),
         SHOP_TEST(core_new_fails_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
