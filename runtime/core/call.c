@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
@@ -101,6 +102,7 @@ static void finish(struct call *call)
     call->is_answered = true;
     if (call->core->config.metrics)
         metrics_count(call->core->config.metrics, call);
+    audit_call(call);
     if (!call->is_renewing)
         call->finish(call);
 }

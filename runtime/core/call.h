@@ -82,6 +82,8 @@ struct call {
     struct call *running_next, **running_at; /* core/running.h */
     _Atomic bool orphaned;                   /* read by handler threads too */
     bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
+    void *params;                  /* of the request, read by its row's table */
+    bool is_tool_error;            /* the result says isError */
     int64_t began_us;              /* monotonic */
     int err;                       /* that it was answered by, or 0 */
     bool is_silent;                /* cancelled: it got no answer */

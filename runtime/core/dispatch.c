@@ -93,13 +93,13 @@ static bool is_cancellable(const struct call *call)
  * so what can be cancelled is made known before. */
 static void run(struct call *call)
 {
-    void *params, *result = NULL;
-    int err = parse_params(call, &params);
+    void *result = NULL;
+    int err = parse_params(call, &call->params);
     if (err == 0 && is_cancellable(call))
         running_add(&call->core->running, call);
     if (err == 0) {
         result = arena_zalloc(&call->arena, call->row->result_size);
-        err = result ? call->row->run(call, params, result) : ERR_NO_MEMORY;
+        err = result ? call->row->run(call, call->params, result) : ERR_NO_MEMORY;
     }
     if (err < 0)
         dispatch_fail(call, err);
