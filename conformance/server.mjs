@@ -54,6 +54,13 @@ export function createTable({ dir, data }, name, definition) {
   tenon(['table', 'create', '--data', data, name, file]);
 }
 
+// Also while a server runs.
+export function putRole({ dir, data }, name, permissions) {
+  const file = join(dir, `${name}.role.json`);
+  writeFileSync(file, JSON.stringify(permissions));
+  tenon(['role', 'put', '--data', data, name, file]);
+}
+
 // Returns {port, dir, data, stop()}; stop resolves to the exit status, and shows
 // what the server logged. `definitions`: further tables by
 // DATABASE.TABLE, empty. `words`: further words of the command line.

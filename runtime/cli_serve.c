@@ -398,6 +398,8 @@ static int open_board(struct server *server)
 static int serve(struct server *server)
 {
     const struct config *config = &server->config;
+    if (cli_allow_own_host(&server->config, &server->arena) != CLI_DONE)
+        return CLI_FAILED;
     server->core_config.n_workers = count_workers(config);
     server->store_config.has_keeper = true;
     const struct net_address listen = {config->listen.host, config->listen.port};

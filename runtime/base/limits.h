@@ -162,6 +162,7 @@
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 #define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
+#define ACCESS_END_MS       500   /* for the answer of a call whose credential is refused now */
 #define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
 #define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
 #define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */
@@ -169,6 +170,15 @@
 #define ACCESS_TOKENS_MAX   900   /* of a user; they go with him in one transaction */
 #define ACCESS_LABEL_BYTES  128   /* of a token */
 #define ACCESS_RETRIES_MAX  100   /* of a change of records that others keep overtaking */
+
+/* Rates and quotas: core/rate.h, core/admission.h */
+#define RATE_BUCKETS       (1u << 20)
+#define RATE_PER_S_MIN     0.0001   /* but for 0, which is off */
+#define RATE_PER_S_MAX     100000.0 /* that a config may say */
+#define RATE_BURST_MAX     100000u
+#define CONCURRENCY_COUNTS (1u << 16)
+#define CONCURRENCY_MAX    10000u
+#define QUOTA_WINDOW_MAX_S (366u * 86400)
 
 /* Signed tokens and the keys of an authorization server: auth/verifier.h */
 #define JWKS_BYTES          (256u << 10) /* text of a key set */

@@ -175,7 +175,7 @@ static int read_key(struct source s, SSL_CTX *ctx)
     EVP_PKEY *key = PEM_read_bio_PrivateKey(text.bio, NULL, no_passphrase, NULL);
     close_text(&text);
     if (!key)
-        return complain_ssl(s, "holds no private key");
+        return complain(s, "holds no private key in PEM, or one that is damaged or encrypted");
     if (!SSL_CTX_use_PrivateKey(ctx, key) || !SSL_CTX_check_private_key(ctx))
         err = complain(s, "is not the key of the certificate");
     EVP_PKEY_free(key);

@@ -147,23 +147,29 @@ static void *pump_run(void *arg)
     return NULL;
 }
 
+/* Of all connections to come. */
+static SSL_CTX *pump_ctx(void)
+{
+    static SSL_CTX *ctx;
+    if (!ctx && !(ctx = SSL_CTX_new(TLS_client_method())))
+        abort();
+    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE);
+    return ctx;
+}
+
 /* Takes a connected socket; returns one for the clear bytes. */
 __attribute__((unused)) static int pump_start(int tcp)
 {
-    static SSL_CTX *ctx;
     int pair[2];
     pthread_t thread;
     struct pump *p = calloc(1, sizeof *p);
     signal(SIGPIPE, SIG_IGN); /* OpenSSL writes as if nobody ever left */
-    if (!ctx)
-        ctx = SSL_CTX_new(TLS_client_method());
-    if (!p || !ctx || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+    if (!p || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         abort();
-    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE);
     fcntl(tcp, F_SETFL, O_NONBLOCK);
     p->tcp = tcp;
     p->plain = pair[1];
-    p->ssl = SSL_new(ctx);
+    p->ssl = SSL_new(pump_ctx());
     SSL_set_fd(p->ssl, tcp);
     SSL_set_connect_state(p->ssl);
     if (pthread_create(&thread, NULL, pump_run, p))
