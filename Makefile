@@ -29,7 +29,7 @@ ALL_CFLAGS = -std=gnu11 $(CFLAGS) $(VFLAGS_$(VARIANT)) $(WARN) $(WERROR) $(DEFS)
 	-Iruntime -I. -I$(B)
 LDFLAGS_ALL = $(LDFLAGS) $(VFLAGS_$(VARIANT)) -pthread
 RE2C := re2c -W -Werror --no-generation-date --no-debug-info
-LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lcurl -lssl -lcrypto -lcsv -lmicrohttpd -lm
+LIBS := -lwebsockets -lev -llmdb -lcbor -lpcre2-8 -lcjose -ljansson -lssl -lcrypto -lcsv -lmicrohttpd -lm
 
 ROOMS := base wire schema core store net manifest auth
 # sources of a room: hand-written C, and C that re2c and lemon make of *.re and *.y
@@ -184,8 +184,8 @@ $(B)/tests/wire/run_wire: $(patsubst %.c,$(B)/%.o,$(wildcard tests/wire/*.c)) $(
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 $(B)/tests/multi/%: $(B)/tests/multi/%.o $(TEST_LIB_OBJS) $(BASE_OBJS)
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
-# they look into the store themselves
-$(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill): %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
+# they look into the store themselves, or speak TLS
+$(addprefix $(B)/tests/multi/test_,kill_change kill_jobs follow follow_kill attack_tls): %: %.o $(TEST_LIB_OBJS) $(B)/libtenon.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 # tests/bench/x.c: built by tests/bench/run
 $(B)/tests/bench/bench_parse: $(B)/tests/bench/messages.o

@@ -5,12 +5,15 @@
  * line per step. A server may refuse DELETE with 405, and may answer with an event stream.
  */
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/version.h"
 #include "cli_data.h"
 #include "cli_http.h"
+#include "net/headers.h"
 #include "wire/json_write.h"
 #include "wire/tape.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define PROTOCOL "2025-06-18"
@@ -19,6 +22,7 @@ struct visit {
     struct http_url url;
     struct arena arena;
     struct str session_id, version;
+    struct str authorization; /* STR_NONE: it shows no token */
     int failed;
 };
 
@@ -43,6 +47,7 @@ static int send_message(struct visit *v, const char *method, struct str body,
         {"Accept", STR("application/json, text/event-stream")},
         {"Mcp-Session-Id", v->session_id},
         {"MCP-Protocol-Version", v->version},
+        {"Authorization", v->authorization},
     };
     return http_request(&v->url, method, headers, sizeof headers / sizeof *headers, body, &v->arena,
                         ret, ret_why);
@@ -87,7 +92,9 @@ static const struct tape_node *result_of(struct visit *v, const struct http_repl
     tape_write(message, &text);
     struct str shown = buf_str(&text);
     shown.n = shown.n > 300 ? 300 : shown.n;
-    *ret_why = arena_printf(&v->arena, "HTTP %d: " STR_FMT, reply->status, STR_ARG(shown));
+    bool lacks_token = reply->status == 401 && !v->authorization.p;
+    *ret_why = arena_printf(&v->arena, "HTTP %d: " STR_FMT "%s", reply->status, STR_ARG(shown),
+                            lacks_token ? " (--token-file shows a token)" : "");
     buf_done(&text);
     return NULL;
 }
@@ -182,23 +189,49 @@ static void end_session(struct visit *v)
         report(v, reply.status / 100 == 2, "DELETE", "HTTP %d", reply.status);
 }
 
+/* A token on the command line could be read by everybody on the machine. */
+static int read_token(struct visit *v, const char *path)
+{
+    char text[CREDENTIAL_BYTES + 2];
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(text, 1, sizeof text, file) : 0;
+    if (!file)
+        return cli_failed("--token-file: %s: %s", path, strerror(errno));
+    fclose(file);
+    struct str rest = {text, (uint32_t)n}, token = str_trim(str_cut(&rest, '\n'));
+    if (n < sizeof text && !rest.n && header_is_visible(token))
+        v->authorization = arena_printf(&v->arena, "Bearer " STR_FMT, STR_ARG(token));
+    explicit_bzero(text, sizeof text);
+    return v->authorization.p ? CLI_DONE
+                              : cli_failed("--token-file: %s: expected one line, a token", path);
+}
+
+static int walk(struct visit *v)
+{
+    if (initialize(v)) {
+        say_initialized(v);
+        ping(v);
+        list_tools(v);
+        end_session(v);
+    }
+    return v->failed ? CLI_FAILED : CLI_DONE;
+}
+
 static int visit(const struct cli_args *args)
 {
     struct visit v = {0};
+    const char *token = cli_value(args, "--token-file");
     if (http_url_parse(args->operands[0], &v.url) < 0)
         return cli_usage(args->command,
                          "not a URL that this can visit: %s (http[s]://HOST:PORT/PATH)",
                          args->operands[0]);
     v.url.ca = cli_value(args, "--ca");
     arena_init(&v.arena, 64u << 20);
-    if (initialize(&v)) {
-        say_initialized(&v);
-        ping(&v);
-        list_tools(&v);
-        end_session(&v);
-    }
+    int status = token ? read_token(&v, token) : CLI_DONE;
+    if (status == CLI_DONE)
+        status = walk(&v);
     arena_done(&v.arena);
-    return v.failed ? CLI_FAILED : CLI_DONE;
+    return status;
 }
 
 static int run(const struct cli_args *args)
@@ -213,6 +246,7 @@ static const struct cli_option options[] = {
     CLI_OPTION_CONFIG,
     CLI_OPTION_DATA,
     {"--ca", "FILE", "authorities to trust instead of the system's, of an https URL (PEM)", NULL},
+    {"--token-file", "FILE", "holds the token to show to the server", NULL},
     CLI_OPTIONS_END,
 };
 

@@ -1,7 +1,10 @@
 /* cli_public.c - see cli_public.h. */
 #include "cli_public.h"
 
+#include "auth/uri.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "cli.h"
 #include "net/headers.h"
 
 #include <stdio.h>
@@ -82,4 +85,20 @@ bool cli_may_be_public(const struct config *config, const struct store_config *s
     if (is_public && is_known && !has_tls)
         warn_of_clear_text(config->listen.host);
     return is_known;
+}
+
+int cli_allow_own_host(struct config *config, struct arena *arena)
+{
+    struct uri uri;
+    struct config_list *hosts = &config->allowed_hosts;
+    if (!config->auth_resource || !uri_cut(str_of(config->auth_resource), &uri))
+        return CLI_DONE; /* who judges auth.resource says what is wrong */
+    struct str *v = arena_array(arena, hosts->n + 1, sizeof *v);
+    if (!v)
+        return cli_failed("%s", err_text(ERR_NO_MEMORY));
+    for (uint32_t i = 0; i < hosts->n; i++)
+        v[i] = hosts->v[i];
+    v[hosts->n] = uri.host;
+    *hosts = (struct config_list){v, hosts->n + 1};
+    return CLI_DONE;
 }

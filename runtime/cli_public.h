@@ -11,4 +11,8 @@
 bool cli_may_be_public(const struct config *config, const struct store_config *store,
                        bool has_verifier, bool has_tls);
 
+/* The host of auth.resource, by which clients reach the server, becomes one of allowedHosts. 0, or
+ * CLI_FAILED with the message written. */
+int cli_allow_own_host(struct config *config, struct arena *arena);
+
 #endif

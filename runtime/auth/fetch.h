@@ -8,7 +8,8 @@
 #define FETCH_WHY_BYTES 160
 
 /* By GET, `timeout_ms` at most, without following redirects; the answer must be 200. https, or
- * http to a loopback host: uri_is_safe. Appends to `out`, up to its limit. 0; ERR_IO with `ret_why`
+ * http to a loopback host: uri_is_safe. Certificates are checked by those of the machine, or of the
+ * file that SSL_CERT_FILE names. Appends to `out`, up to its limit. 0; ERR_IO with `ret_why`
  * filled. */
 int fetch_url(const char *url, long timeout_ms, struct buf *out, char ret_why[FETCH_WHY_BYTES]);
 

@@ -158,10 +158,12 @@
 /* Users, roles, tokens: core/access.h */
 #define ACCESS_NAME_BYTES   256
 #define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
+#define ROLE_ATTRIBUTES_MAX 1000         /* of one table that a role lists */
 #define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
 #define ACCESS_CACHED_MAX   4096  /* whom a worker knows without looking; the longest unseen goes */
+#define ACCESS_END_MS       500   /* for the answer of a call whose credential is refused now */
 #define ACCESS_VIEWS_MAX    64    /* sets of roles that a worker keeps joined beside those in use */
 #define ACCESS_SIGNED_MS    60000 /* then the signature of a token is verified again */
 #define ACCESS_WAITING_MAX  1000  /* calls of a worker that wait for keys */
@@ -169,6 +171,15 @@
 #define ACCESS_TOKENS_MAX   900   /* of a user; they go with him in one transaction */
 #define ACCESS_LABEL_BYTES  128   /* of a token */
 #define ACCESS_RETRIES_MAX  100   /* of a change of records that others keep overtaking */
+
+/* Rates and quotas: core/rate.h, core/admission.h */
+#define RATE_BUCKETS       (1u << 20)
+#define RATE_PER_S_MIN     0.0001   /* but for 0, which is off */
+#define RATE_PER_S_MAX     100000.0 /* that a config may say */
+#define RATE_BURST_MAX     100000u
+#define CONCURRENCY_COUNTS (1u << 16)
+#define CONCURRENCY_MAX    10000u
+#define QUOTA_WINDOW_MAX_S (366u * 86400)
 
 /* Signed tokens and the keys of an authorization server: auth/verifier.h */
 #define JWKS_BYTES          (256u << 10) /* text of a key set */
@@ -219,14 +230,20 @@
 #define HTTP_SEND_MAX_MS      300000 /* and one that has not taken all of a reply by then */
 #define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
-#define MONITOR_CONNS_MAX     16    /* of the listener for metrics; see net/monitor.h */
-#define MONITOR_DEADLINE_S    5     /* of such a connection without a byte */
-#define MONITOR_HEAD_BYTES    8192  /* for its request */
-#define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
-#define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
-#define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */
-#define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
-#define STOP_STUCK_MS         1000  /* after it, for handlers that do not end though cancelled */
-#define STOP_HURRY_MS         1000 /* of it, at most half: for calls that are cancelled to answer */
+/* core/audit.h */
+#define AUDIT_LINE_BYTES     8192 /* of a line; arguments are cut to fit */
+#define AUDIT_TEXT_BYTES     256  /* shown of one text */
+#define AUDIT_DEPTH_MAX      10   /* of arguments; what lies deeper is not shown */
+#define AUDIT_REFUSALS_PER_S 10   /* of a worker, that are told one by one */
+
+#define MONITOR_CONNS_MAX  16    /* of the listener for metrics; see net/monitor.h */
+#define MONITOR_DEADLINE_S 5     /* of such a connection without a byte */
+#define MONITOR_HEAD_BYTES 8192  /* for its request */
+#define WORKER_STALL_MS    10000 /* a loop that stands still this long is killed */
+#define KEEPER_STALL_MS    30000 /* its syncs may block longer than a loop may */
+#define WORKER_START_MS    30000 /* for a worker or the keeper to become ready */
+#define STOP_GRACE_MS      10000 /* for replies in flight at an orderly stop */
+#define STOP_STUCK_MS      1000  /* after it, for handlers that do not end though cancelled */
+#define STOP_HURRY_MS      1000  /* of it, at most half: for calls that are cancelled to answer */
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "core/access_parts.h"
+#include "core/audit.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -220,16 +221,15 @@ static int identify(struct access_look *look, const struct credential *credentia
     return err;
 }
 
+/* Of nobody there is one only. */
 static int hash_credential(struct access_look *look, const struct credential *credential,
                            unsigned char *ret)
 {
-    static const char kinds[] = {
-        [CREDENTIAL_NONE] = 'n',
-        [CREDENTIAL_BEARER] = ACCESS_HASH_TOKEN,
-        [CREDENTIAL_CERTIFICATE] = 'c',
-    };
-    struct str text = credential->kind == CREDENTIAL_NONE ? STR("") : credential->text;
-    int err = access_hash(&look->accesses->key, kinds[credential->kind], text, ret);
+    bool is_token = credential->kind == CREDENTIAL_BEARER;
+    if (credential->kind == CREDENTIAL_NONE)
+        return 0;
+    int err = access_hash(&look->accesses->key, is_token ? ACCESS_HASH_TOKEN : 'c',
+                          credential->text, ret);
     return err == ERR_LIMIT ? refuse(look, "the credential is too long") : err;
 }
 
@@ -324,6 +324,8 @@ static void wipe(struct waiting *w)
 static void refuse_call(struct call *call, int err, const char *why)
 {
     call->out.why = err == ERR_UNAUTHORIZED ? why : NULL;
+    if (err == ERR_UNAUTHORIZED || err == ERR_SCOPE)
+        audit_refused(call->core, err, call->out.why);
     call_fail(call, err, STR_NONE, STR_NONE);
 }
 
@@ -403,7 +405,7 @@ int accesses_new(struct core *core, struct accesses **ret)
     accesses->core = core;
     accesses->used.newer = accesses->used.older = &accesses->used;
     accesses->last = &accesses->first;
-    int err = access_key_get(core->store, &accesses->key);
+    int err = access_key_open(core->store, &accesses->key);
     if (err < 0)
         accesses_free(accesses);
     else
@@ -417,6 +419,6 @@ void accesses_free(struct accesses *accesses)
         return;
     forget_all(accesses);
     node_map_done(&accesses->map);
-    explicit_bzero(&accesses->key, sizeof accesses->key);
+    access_key_close(&accesses->key);
     free(accesses);
 }

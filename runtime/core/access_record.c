@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -194,36 +194,66 @@ void access_token_write(const struct access_token *token, struct buf *out)
 
 /* ---- Secrets -------------------------------------------------------------------------------- */
 
-static int hash(const unsigned char *key, const void *p, size_t n,
+static int hash(EVP_MAC_CTX *mac, const void *kind, size_t n_kind, struct str text,
                 unsigned char ret[ACCESS_HASH_BYTES])
 {
-    unsigned int size = ACCESS_HASH_BYTES;
-    return HMAC(EVP_sha256(), key, ACCESS_HASH_BYTES, p, n, ret, &size) ? 0 : ERR_NO_MEMORY;
+    size_t n;
+    bool fine = EVP_MAC_update(mac, kind, n_kind) &&
+                EVP_MAC_update(mac, (const unsigned char *)text.p, text.n) &&
+                EVP_MAC_final(mac, ret, &n, ACCESS_HASH_BYTES);
+    return fine ? 0 : ERR_NO_MEMORY;
 }
 
-int access_key_get(struct store *store, struct access_key *ret)
+static EVP_MAC_CTX *new_mac(void)
+{
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    EVP_MAC_CTX *ctx = mac ? EVP_MAC_CTX_new(mac) : NULL;
+    EVP_MAC_free(mac); /* the context has its own reference */
+    return ctx;
+}
+
+static bool set_key(EVP_MAC_CTX *mac, const unsigned char *key)
+{
+    static char digest[] = "SHA256";
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0),
+                                 OSSL_PARAM_construct_end()};
+    return EVP_MAC_init(mac, key, ACCESS_HASH_BYTES, params);
+}
+
+int access_key_open(struct store *store, struct access_key *ret)
 {
     static const char purpose[] = "tenon access 1";
-    unsigned char secret[32];
-    int err = store_secret(store, secret);
+    unsigned char secret[32], key[ACCESS_HASH_BYTES];
+    EVP_MAC_CTX *mac = new_mac();
+    int err = mac ? store_secret(store, secret) : ERR_NO_MEMORY;
     if (err == 0)
-        err = hash(secret, purpose, sizeof purpose - 1, ret->bytes);
+        err = set_key(mac, secret) ? hash(mac, purpose, sizeof purpose - 1, STR(""), key)
+                                   : ERR_NO_MEMORY;
+    if (err == 0 && !set_key(mac, key))
+        err = ERR_NO_MEMORY;
     explicit_bzero(secret, sizeof secret);
+    explicit_bzero(key, sizeof key);
+    if (err < 0)
+        EVP_MAC_CTX_free(mac);
+    else
+        ret->mac = mac;
     return err;
 }
 
-int access_hash(const struct access_key *key, char kind, struct str text,
+void access_key_close(struct access_key *key)
+{
+    EVP_MAC_CTX_free(key->mac);
+    key->mac = NULL;
+}
+
+int access_hash(struct access_key *key, char kind, struct str text,
                 unsigned char ret[ACCESS_HASH_BYTES])
 {
-    char all[1 + CREDENTIAL_BYTES];
     if (text.n > CREDENTIAL_BYTES)
         return ERR_LIMIT;
-    all[0] = kind;
-    if (text.n)
-        memcpy(all + 1, text.p, text.n);
-    int err = hash(key->bytes, all, 1 + (size_t)text.n, ret);
-    explicit_bzero(all, 1 + (size_t)text.n);
-    return err;
+    if (!EVP_MAC_init(key->mac, NULL, 0, NULL)) /* the same key again */
+        return ERR_NO_MEMORY;
+    return hash(key->mac, &kind, 1, text, ret);
 }
 
 void access_hex(const unsigned char *bytes, uint32_t n, char *ret)

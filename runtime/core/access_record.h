@@ -12,7 +12,7 @@
  * who has it can make the hash, with a key that is drawn from the secret of the data directory. A
  * token names the generation of its user: who is dropped and made again is somebody else.
  *
- * Any thread.
+ * Any thread, but one at a time for each key.
  */
 #ifndef TENON_CORE_ACCESS_RECORD_H
 #define TENON_CORE_ACCESS_RECORD_H
@@ -57,15 +57,18 @@ uint32_t access_sort_names(struct str *names, uint32_t n);
 
 /* ---- Secrets -------------------------------------------------------------------------------- */
 
+/* Ready to hash with, which is cheaper than to begin anew for each credential. */
 struct access_key {
-    unsigned char bytes[32];
+    struct evp_mac_ctx_st *mac;
 };
 
 /* Drawn from store_secret, and fails as that does; ERR_NO_MEMORY. */
-int access_key_get(struct store *store, struct access_key *ret);
+int access_key_open(struct store *store, struct access_key *ret);
+void access_key_close(struct access_key *key); /* a zeroed one is fine */
 /* What stands for a credential: of a token its record's name is this as text. `kind` keeps texts of
- * different kinds apart. 0, ERR_LIMIT (longer than CREDENTIAL_BYTES), ERR_NO_MEMORY. */
-int access_hash(const struct access_key *key, char kind, struct str text,
+ * different kinds apart. One thread at a time. 0, ERR_LIMIT (longer than CREDENTIAL_BYTES),
+ * ERR_NO_MEMORY. */
+int access_hash(struct access_key *key, char kind, struct str text,
                 unsigned char ret[ACCESS_HASH_BYTES]);
 #define ACCESS_HASH_TOKEN 'b'
 /* Lower-case hex digits and a NUL. */

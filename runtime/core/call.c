@@ -3,6 +3,8 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/admission.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
@@ -99,8 +101,10 @@ static bool ends_silently(const struct call *call)
 static void finish(struct call *call)
 {
     call->is_answered = true;
+    admission_leave(call);
     if (call->core->config.metrics)
         metrics_count(call->core->config.metrics, call);
+    audit_call(call);
     if (!call->is_renewing)
         call->finish(call);
 }
@@ -118,9 +122,24 @@ static void end_stream(struct call *call)
     stream_end(stream, call->out.body.n ? buf_str(&call->out.body) : STR_NONE);
 }
 
+/* Whoever asked is not to see what came of it. */
+static void refuse_answer(struct call *call)
+{
+    if (!call->out.body.n || call->err == ERR_UNAUTHORIZED)
+        return;
+    buf_clear(&call->out.body);
+    call->err = ERR_UNAUTHORIZED;
+    call->out.http_status = err_http_status(ERR_UNAUTHORIZED);
+    call->out.session_id = STR_NONE;
+    rpc_write_error(&call->out.body, call->message.id, err_rpc_code(ERR_UNAUTHORIZED),
+                    str_of(err_text(ERR_UNAUTHORIZED)), STR_NONE);
+}
+
 /* Without memory for the body there is still a status. */
 void call_leave(struct call *call)
 {
+    if (call_is_cancelled(call) == ERR_UNAUTHORIZED)
+        refuse_answer(call);
     bool silent = call->is_silent = ends_silently(call);
     bool was_running = running_remove(&call->core->running, call);
     if (call->core->pendings.n) /* nobody waits for them any more */

@@ -39,6 +39,7 @@ struct call_inbound {
     struct str version;    /* MCP-Protocol-Version as sent; STR_NONE: no such header */
     struct str last_event; /* Last-Event-ID as sent (GET); STR_NONE: no such header */
     struct access *access; /* who asks: a reference of the call's own; NULL: nobody may */
+    struct str client;     /* where he asks from: an address; STR_NONE on stdio */
 };
 
 struct call_answer {
@@ -63,6 +64,7 @@ struct call {
     void *transport;                  /* the transport's own */
     struct session *session;          /* set by core once known */
     const struct mcp_method_row *row; /* of a request being handled */
+    void *params, *result;            /* which its handler gets */
     struct core *core;
     struct catalog *catalog; /* the snapshot that this call works by, or NULL */
     /* of the tool that is called: what its result must fit, and its name */
@@ -81,7 +83,10 @@ struct call {
     void (*wake)(struct call *call); /* wakes the handler, which waits; loop; NULL: it does not */
     struct call *running_next, **running_at; /* core/running.h */
     _Atomic bool orphaned;                   /* read by handler threads too */
+    bool is_admitted;                        /* core/admission.h: it was let through */
+    uint64_t counted;                        /* likewise: among what runs of its session; 0: not */
     bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
+    bool is_tool_error;            /* the result says isError */
     int64_t began_us;              /* monotonic */
     int err;                       /* that it was answered by, or 0 */
     bool is_silent;                /* cancelled: it got no answer */

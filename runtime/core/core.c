@@ -17,6 +17,7 @@ static void on_wake(void *ctx)
 {
     struct core *core = ctx;
     mail_take(core);
+    access_watch_look(core);
     streams_wake(core->streams);
     follows_wake(core->follows);
 }
@@ -30,6 +31,8 @@ static int join_bus(struct core *core)
         core->config.bus = core->own_bus;
     }
     bus_on_wake(core->config.bus, on_wake, core);
+    if (core->config.rates)
+        counts_forget(core->config.rates, core->config.bus);
     return err;
 }
 
@@ -47,6 +50,7 @@ int core_new(const struct core_config *config, struct store *store, struct loop 
     jobs_init(&core->jobs);
     batches_init(&core->batches);
     arena_init(&core->arena, 0);
+    access_watch_init(&core->watch);
     int err = join_bus(core);
     if (err == 0)
         err = streams_new(core, &core->streams);
@@ -80,6 +84,7 @@ void core_config_renew(struct core_config *config, const struct core_config *fro
     config->coalesce_ms = from->coalesce_ms;
     config->max_subscriptions = from->max_subscriptions;
     memcpy(config->tools_page, from->tools_page, sizeof config->tools_page);
+    memcpy(config->limits, from->limits, sizeof config->limits);
 }
 
 void core_reload(struct core *core, const struct core_config *config)
@@ -92,6 +97,7 @@ void core_tick(struct core *core)
     int64_t now_ms = clock_mono_ms();
     running_tick(core);
     pending_tick(core);
+    access_watch_tick(core);
     streams_tick(core->streams);
     follows_tick(core->follows);
     live_tick(core);

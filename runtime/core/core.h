@@ -3,10 +3,12 @@
 #ifndef TENON_CORE_CORE_H
 #define TENON_CORE_CORE_H
 
+#include "core/admission.h"
 #include "core/call.h"
 #include "core/loop.h"
 #include "core/store.h"
 
+struct audit;
 struct bus;
 struct core;
 struct core_transfer;
@@ -35,20 +37,23 @@ struct core_config {
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
     struct metrics
-        *metrics; /* core/metrics.h: the block of this worker; NULL: nothing is counted */
+        *metrics;        /* core/metrics.h: the block of this worker; NULL: nothing is counted */
+    struct audit *audit; /* core/audit.h: of this worker; NULL: off */
     const struct core_transfer *transfer; /* core/file_transfer.h; NULL: no files */
     /* core/access.h; NULL: nobody without a record may do anything. */
     const struct access_rules *access;
-    struct bus *bus;            /* to the other workers; NULL: there are none */
-    struct tenon *components;   /* core/component.h; NULL: none. Not the core's own */
-    int64_t ask_timeout_ms;     /* for a client's answer; 0: ASK_TIMEOUT_MS */
-    uint32_t stream_frames;     /* kept of a stream; 0: STREAM_FRAMES */
-    uint32_t coalesce_ms;       /* of subscriptions that do not say */
-    uint32_t max_subscriptions; /* of a session; 0: SUBSCRIPTIONS_SESSION_MAX */
+    struct bus *bus;                   /* to the other workers; NULL: there are none */
+    struct tenon *components;          /* core/component.h; NULL: none. Not the core's own */
+    int64_t ask_timeout_ms;            /* for a client's answer; 0: ASK_TIMEOUT_MS */
+    uint32_t stream_frames;            /* kept of a stream; 0: STREAM_FRAMES */
+    uint32_t coalesce_ms;              /* of subscriptions that do not say */
+    uint32_t max_subscriptions;        /* of a session; 0: SUBSCRIPTIONS_SESSION_MAX */
+    struct admission_limits limits[2]; /* per enum call_profile */
+    struct rates *rates;               /* of all workers; NULL: rates have no limit */
 };
 
 /* Takes what may change while a server runs: times of sessions and questions, sizes of list
- * pages, what subscriptions get.
+ * pages, what subscriptions get, rates and quotas.
  * The rest stays. A core reads them on its loop only. */
 void core_config_renew(struct core_config *config, const struct core_config *from);
 

@@ -2,6 +2,7 @@
 #ifndef TENON_CORE_CORE_STATE_H
 #define TENON_CORE_CORE_STATE_H
 
+#include "core/access_watch.h"
 #include "core/core.h"
 #include "core/jobs.h"
 #include "core/live.h"
@@ -38,6 +39,8 @@ struct core {
     struct jobs jobs;
     struct batches batches;
     struct accesses *accesses;
+    int64_t quota_told_ms; /* when the log was told last that quotas cannot be counted; 0: never */
+    struct access_watch watch;
     struct bus *own_bus; /* if the config has none; NULL */
     struct mail mail;
     struct running running;

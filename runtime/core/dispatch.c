@@ -89,24 +89,32 @@ static bool is_cancellable(const struct call *call)
     return call->row->flags & MCP_CANCELLABLE && call->session;
 }
 
-/* When the handler says that the answer comes later it may have come already, and the call be gone;
- * so what can be cancelled is made known before. */
-static void run(struct call *call)
+void dispatch_again(struct call *call)
 {
-    void *params, *result = NULL;
-    int err = parse_params(call, &params);
-    if (err == 0 && is_cancellable(call))
-        running_add(&call->core->running, call);
-    if (err == 0) {
-        result = arena_zalloc(&call->arena, call->row->result_size);
-        err = result ? call->row->run(call, params, result) : ERR_NO_MEMORY;
-    }
+    int err = call->row->run(call, call->params, call->result);
     if (err < 0)
         dispatch_fail(call, err);
     else if (err == CALL_WRITTEN)
         call_finish_written(call);
     else if (err == 0)
-        call_done(call, result);
+        call_done(call, call->result);
+}
+
+/* When the handler says that the answer comes later it may have come already, and the call be gone;
+ * so what can be cancelled is made known before. */
+static void run(struct call *call)
+{
+    int err = parse_params(call, &call->params);
+    if (err == 0 && is_cancellable(call))
+        running_add(&call->core->running, call);
+    if (err == 0) {
+        call->result = arena_zalloc(&call->arena, call->row->result_size);
+        err = call->result ? 0 : ERR_NO_MEMORY;
+    }
+    if (err < 0)
+        dispatch_fail(call, err);
+    else
+        dispatch_again(call);
 }
 
 static const struct mcp_method_row *find_row(int revision, const struct call *call)
@@ -266,8 +274,9 @@ void core_handle(struct core *core, struct call *call)
 {
     call->core = core;
     call->began_us = clock_mono_us();
-    if (!call->in.access)
-        dispatch_fail(call, ERR_UNAUTHORIZED);
+    int err = call->in.access ? access_watch_arrived(core, call) : ERR_UNAUTHORIZED;
+    if (err < 0)
+        dispatch_fail(call, err);
     else if (!core->config.profile_enabled[call->in.profile])
         dispatch_fail(call, ERR_NO_ENDPOINT);
     else if (call->in.verb == CALL_POST)

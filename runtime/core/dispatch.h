@@ -11,6 +11,9 @@ int dispatch_enter_session(struct core *core, struct call *call);
  * `fault` are what rpc_read said (0 or ERR_PARAMS). */
 void dispatch_message(struct core *core, struct call *call, int read_err,
                       const struct wire_fault *fault);
+/* Runs the handler of a request, from its start; also of one that has returned CALL_LATER without
+ * having begun anything. */
+void dispatch_again(struct call *call);
 /* Answers with `err` and what call_explain said. */
 void dispatch_fail(struct call *call, int err);
 /* Answers what rpc_read refused. */

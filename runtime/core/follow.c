@@ -36,8 +36,9 @@ static void turn(struct loop_post *post)
     follows_load(follows);
     flag_bus(follows); /* before the look, so that no wake is missed */
     int done = follows->n_interests ? follows_look(follows) : 1;
-    bool all_told = tell_some(follows);
-    if (done < 0)
+    bool may_tell = access_watch_look(follows->core); /* after the look: access_watch.h */
+    bool all_told = !may_tell || tell_some(follows);
+    if (done < 0 || !may_tell)
         follows_retry(follows, FOLLOW_RETRY_MS);
     if (done == 0 || !all_told)
         follows_post(follows);

@@ -8,6 +8,7 @@
  *
  * follow.c: who comes and goes, and the turns. follow_what.c: interests and what they are in.
  * follow_load.c: from the store. follow_look.c: the change log. follow_tell.c: notices.
+ * follow_may.c: who may be told of it.
  *
  * Most followers are live: the log is looked at once for all of them. One that begins, has new
  * subscriptions, or could not take all that its mode `all` makes, is behind: it has a position of
@@ -197,6 +198,10 @@ void follower_gap(struct follower *follower, uint64_t from, uint64_t floor, uint
 /* ---- follow_look.c */
 /* 0: there may be more; 1: all was looked at; or an error. */
 int follows_look(struct follows *follows);
+
+/* ---- follow_may.c */
+/* May its session read it now? 0, ERR_NO_MEMORY, or what the store says. */
+int interest_may_be_told(const struct interest *interest, bool *ret);
 
 /* ---- follow_tell.c */
 void interest_hit(struct interest *interest, const struct store_change *change);

@@ -267,13 +267,19 @@ static int write_and_send(struct notice *notice)
     return err;
 }
 
-/* False: no memory, or no room. */
+/* False: no memory, or no room. What may not be read is passed over. */
 static bool tell_first(struct follower *f)
 {
     struct notice *notice = notice_in_turn(f->due.next);
+    bool may = false;
     if (!has_room(f))
         return false;
-    int err = write_and_send(notice);
+    int err = interest_may_be_told(notice->interest, &may);
+    if (err < 0)
+        follows_retry(f->follows, FOLLOW_RETRY_MS);
+    if (err < 0)
+        return false;
+    err = may ? write_and_send(notice) : 0;
     if (err == 0)
         notice_free(notice);
     else if (err == ERR_NO_MEMORY)

@@ -54,10 +54,10 @@ static void look(const struct catalog *catalog, enum call_profile profile, int r
     memcpy(ret, v, sizeof memory->v[0][0]);
 }
 
-void list_changed_look(struct core *core, enum call_profile profile, int revision,
-                       uint64_t ret_seen[STORE_LISTS])
+void list_changed_look(struct core *core, const struct access *access, enum call_profile profile,
+                       int revision, uint64_t ret_seen[STORE_LISTS])
 {
-    const struct catalog *catalog = catalog_now(core);
+    const struct catalog *catalog = catalog_of(core, access);
     memset(ret_seen, 0, STORE_LISTS * sizeof *ret_seen);
     if (catalog && profile == PROFILE_APPLICATION)
         look(catalog, profile, revision, ret_seen);
@@ -123,7 +123,7 @@ void list_changed_compare(struct reader *r)
     bool initialized = false;
     if (!r->holds_pushes || !r->stream || r->profile != PROFILE_APPLICATION)
         return;
-    list_changed_look(r->streams->core, r->profile, r->revision, now);
+    list_changed_look(r->streams->core, r->access, r->profile, r->revision, now);
     if (now[0] == 0 || read_session(r, &initialized, seen) < 0)
         return;
     r->is_early = !initialized;
@@ -159,11 +159,13 @@ static bool has_moved(struct core *core)
     int err = store_catalog_version(view, &tables);
     store_view_close(view);
     bool moved =
-        err == 0 && (tables != streams->tables_version || offers != streams->offers_version);
+        err == 0 && (tables != streams->tables_version || offers != streams->offers_version ||
+                     core->watch.version != streams->access_version);
     if (!moved)
         return false;
     streams->tables_version = tables;
     streams->offers_version = offers;
+    streams->access_version = core->watch.version;
     streams->lists_version++;
     return true;
 }
@@ -206,7 +208,7 @@ static void tell_stdio(struct core *core)
     if (!core->push_sink || !session || session->state != SESSION_OPERATING ||
         !str_eq(session->record.profile, str_of(profile_name(PROFILE_APPLICATION))))
         return;
-    list_changed_look(core, PROFILE_APPLICATION, session->revision, now);
+    list_changed_look(core, access_super(), PROFILE_APPLICATION, session->revision, now);
     for (int i = 0; i < STORE_LISTS && now[0]; i++)
         if (session->record.seen[i] != now[i]) {
             session->record.seen[i] = now[i];

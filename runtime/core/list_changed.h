@@ -16,9 +16,9 @@
 struct reader;
 
 /* The lists of now, for a new session: 0 without a catalog. */
-void list_changed_look(struct core *core, enum call_profile profile, int revision,
-                       uint64_t ret_seen[STORE_LISTS]);
-/* Compares for all sessions that listen here, if the catalog has moved. */
+void list_changed_look(struct core *core, const struct access *access, enum call_profile profile,
+                       int revision, uint64_t ret_seen[STORE_LISTS]);
+/* Compares for all sessions that listen here, if the catalog or what they may see has moved. */
 void list_changed_check(struct core *core);
 /* For the session of one that has just begun to listen. */
 void list_changed_compare(struct reader *reader);

@@ -59,7 +59,7 @@ static struct reader *open_reader(struct streams *streams, struct call *call,
     struct sink *sink = call->open_sink(call);
     if (!sink)
         return NULL;
-    struct reader *r = reader_new(streams, name, sink);
+    struct reader *r = reader_new(streams, name, sink, call->in.access);
     if (!r) {
         sink_end(sink);
         return NULL;

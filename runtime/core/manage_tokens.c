@@ -111,9 +111,9 @@ static int check(struct manage *m, const struct token_plan *p)
 
 static int make_secrets(struct manage *m, struct token_plan *p)
 {
-    struct access_key key;
+    struct access_key key = {0};
     unsigned char hash[ACCESS_HASH_BYTES];
-    int err = access_key_get(m->store, &key);
+    int err = access_key_open(m->store, &key);
     if (err == 0)
         err = access_token_make(p->made->text);
     if (err == 0)
@@ -122,7 +122,7 @@ static int make_secrets(struct manage *m, struct token_plan *p)
         err = access_hash(&key, ACCESS_HASH_TOKEN, str_of(p->made->text), hash);
     if (err == 0)
         access_hex(hash, ACCESS_HASH_BYTES, p->name);
-    explicit_bzero(&key, sizeof key);
+    access_key_close(&key);
     return err;
 }
 

@@ -121,8 +121,10 @@ static int complete_resource(struct call *call, const struct mcp_complete_reques
 int mcp_on_completion_complete(struct call *call, const struct mcp_complete_request_params *params,
                                struct mcp_complete_result *result)
 {
-    int err = catalog_use(call);
-    if (err < 0)
+    int err = admission_ask(call, str_of(call->row->name));
+    if (err == 0)
+        err = catalog_use(call);
+    if (err)
         return err;
     return params->ref->kind == MCP_KIND_PROMPT_REFERENCE ? complete_prompt(call, params, result)
                                                           : complete_resource(call, params, result);

@@ -88,7 +88,7 @@ int mcp_on_initialize(struct call *call, const struct mcp_initialize_request_par
     if (err == 0)
         err = session_new(call->core, call, version, info, capabilities, &call->session);
     if (err == 0)
-        list_changed_look(call->core, call->in.profile, call->session->revision,
+        list_changed_look(call->core, call->in.access, call->in.profile, call->session->revision,
                           call->session->record.seen);
     if (err == 0)
         err = session_save_new(call->core, call, answer_initialize);

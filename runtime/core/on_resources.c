@@ -332,8 +332,11 @@ static int read_uri(struct reading *r, struct str uri)
 int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_request_params *params,
                           struct mcp_read_resource_result *result)
 {
-    struct reading *r = arena_zalloc(&call->arena, sizeof *r);
     (void)result; /* written by answer() */
+    int err = admission_ask(call, str_of(call->row->name));
+    if (err)
+        return err;
+    struct reading *r = arena_zalloc(&call->arena, sizeof *r);
     if (!r)
         return ERR_NO_MEMORY;
     r->call = call;
@@ -343,7 +346,7 @@ int mcp_on_resources_read(struct call *call, const struct mcp_read_resource_requ
         if (found != ERR_ABSENT)
             return found;
     }
-    int err = read_uri(r, params->uri);
+    err = read_uri(r, params->uri);
     if (err == 0)
         err = find_table(r);
     if (err == ERR_ABSENT)

@@ -233,8 +233,11 @@ int mcp_on_resources_subscribe(struct call *call, const struct mcp_subscribe_req
                                struct mcp_result *result)
 {
     (void)result;
+    int err = admission_ask(call, str_of(call->row->name));
+    if (err)
+        return err;
     struct subscribing *s = subscribing_new(call, params->uri);
-    int err = s ? check_uri(call, params->uri) : ERR_NO_MEMORY;
+    err = s ? check_uri(call, params->uri) : ERR_NO_MEMORY;
     if (err == 0)
         err = read_options(call, &s->subscription);
     if (err == 0)

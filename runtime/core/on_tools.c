@@ -84,6 +84,7 @@ static int write_result(struct call *call, struct str text, bool failed, struct 
     result.has_content = 1;
     if (meta.p)
         MCP_SET(&result, meta, meta);
+    call->is_tool_error = failed;
     if (failed)
         MCP_SET(&result, is_error, true);
     else
@@ -185,7 +186,10 @@ static int call_component(struct call *call, const struct component_tool *tool,
                           struct str arguments)
 {
     const struct tape_node *args;
-    int err = open_arguments(call, arguments, &args);
+    int err = admission_ask(call, tool->name);
+    if (err)
+        return err;
+    err = open_arguments(call, arguments, &args);
     if (err == 0)
         err = check_input(call, tool->input, args);
     call->tool = tool->name;
@@ -211,6 +215,9 @@ int mcp_on_tools_call(struct call *call, const struct mcp_call_tool_request_para
         manages ? catalog_find_operation(call->catalog, params->name) : NULL;
     if (!tool && !operation)
         return call_explain_name(call, ERR_PARAMS, "Unknown tool", params->name);
+    err = admission_ask(call, params->name);
+    if (err)
+        return err;
     err = open_arguments(call, params->arguments, &args);
     if (err < 0)
         return err;

@@ -22,6 +22,7 @@ void running_add(struct running *running, struct call *call)
         running->first->running_at = &call->running_next;
     running->first = call;
     running->n++;
+    access_watch_add(call->core, call->in.access);
     if (running->is_told)
         return;
     running->is_told = true;

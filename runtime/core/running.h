@@ -45,7 +45,8 @@ void running_take_ended(struct core *core, struct worker_id from, const struct t
 
 /* Sets the flag, ends the questions of the call, and wakes the handler if it waits for something
  * (call->wake, which may answer: the call may be gone afterwards). `err` is why: ERR_CANCELLED,
- * ERR_SESSION_GONE, ERR_CLOSED (the server stops; then an error is its answer). Once; the first
+ * ERR_SESSION_GONE, ERR_CLOSED (the server stops; then an error is its answer), ERR_UNAUTHORIZED
+ * (core/access_watch.h; likewise). Once; the first
  * reason stays. */
 void call_cancel(struct call *call, int err);
 /* 0, or why the call should end. Any thread. */

@@ -246,7 +246,7 @@ int stream_open(struct call *call, struct sink *sink, struct stream **ret)
         return ERR_INTERNAL;
     struct stream *s = stream_new(streams, &name, false, call->message.id);
     if (s && !call->in.stdio)
-        reader = reader_new(streams, &name, sink);
+        reader = reader_new(streams, &name, sink, call->in.access);
     if (!s || (!reader && !call->in.stdio)) {
         if (s)
             stream_drop(s);

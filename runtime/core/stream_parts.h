@@ -110,6 +110,8 @@ struct reader {
     struct worker_id old;      /* reader that was told to release */
     int64_t release_ms;        /* monotonic: begin anyway; 0: nobody is waited for */
     int64_t touch_ms;          /* monotonic: the session is kept alive then */
+    struct access *access;     /* who reads it, a reference */
+    int64_t refused_ms;        /* monotonic: since then he may not any more; 0: he may */
     enum call_profile profile;
     int revision;
     bool listens, has_claimed, is_open, has_room;
@@ -151,8 +153,8 @@ struct streams {
     bool has_waiting, has_held, has_early;
     int64_t checked_ms;     /* monotonic */
     uint64_t lists_version; /* rises when the sessions here have other lists to be told of */
-    uint64_t tables_version, offers_version; /* what those were made of */
-    struct loop_post lists;                  /* the next turn of telling them */
+    uint64_t tables_version, offers_version, access_version; /* what those were made of */
+    struct loop_post lists;                                  /* the next turn of telling them */
     bool is_telling_lists;
     uint32_t look_from; /* the reader whose session is looked at next */
     uint32_t n_readers;
@@ -232,7 +234,7 @@ void streams_release_late(struct streams *streams, int64_t now_ms);
 
 /* ---- stream_read.c */
 struct reader *reader_new(struct streams *streams, const struct stream_name *name,
-                          struct sink *sink);
+                          struct sink *sink, struct access *access);
 void reader_attach(struct reader *reader, struct stream *stream);
 /* Sends what it can. It may be gone after this, as after the next. */
 void reader_advance(struct reader *reader);

@@ -25,6 +25,7 @@ static void reader_free(struct reader *r)
     if (r->next)
         r->next->at = r->at;
     r->streams->n_readers--;
+    access_unref(r->access);
     free(r);
 }
 
@@ -121,7 +122,7 @@ static void on_lost(struct sink *sink)
 }
 
 struct reader *reader_new(struct streams *streams, const struct stream_name *name,
-                          struct sink *sink)
+                          struct sink *sink, struct access *access)
 {
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
@@ -133,6 +134,8 @@ struct reader *reader_new(struct streams *streams, const struct stream_name *nam
         return NULL;
     }
     r->sink = sink;
+    r->access = access_ref(access);
+    access_watch_add(streams->core, access);
     r->token = stream_token();
     r->has_room = true;
     r->next = streams->readers;

@@ -129,6 +129,30 @@ says "user drop" 0 "dropped user root" user drop root
 says "role drop" 0 "dropped role admin" role drop admin
 stop
 
+# ---- by operations
+role put admin super.json >/dev/null
+user create boss --role admin 2>/dev/null >&2
+boss=$(token create boss 2>/dev/null)
+serve d --workers 2 --config <(echo '{"mcp": {"operations": {"allow": ["*"]}}}') || exit 1
+as() { mcp "$2" "$session" "$(bearer "$1")"; }
+operation() { # operation TOKEN NAME ARGUMENTS
+    as "$1" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"$2\",\"arguments\":$3}}"
+}
+url=$url/operations
+start='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+session= && as "$boss" "$start" >/dev/null
+session="Mcp-Session-Id: $(tr -d '\r' <head | sed -n 's/^[Mm]cp-[Ss]ession-[Ii]d: *//p')"
+is "$(operation "$boss" whoami '{}' | jq -c .result.structuredContent.user)" '"boss"' "operations: whoami"
+made=$(operation "$boss" create_token '{"user":"Bö Li"}' | jq -r .result.structuredContent.token)
+is "$(status "$(bearer "$made")")" "200 " "operations: a token that create_token made is let in"
+is "$(operation "$made" whoami '{}' | jq -r .error.message)" "Session not found" "operations: but not to a session of somebody else"
+operation "$boss" alter_user '{"name":"Bö Li","disabled":true}' >/dev/null
+is "$(status "$(bearer "$made")")" "401 " "operations: alter_user holds on both workers"
+operation "$boss" alter_user '{"name":"Bö Li","disabled":false}' >/dev/null
+stop
+ok "no token is in the data directory" eval '! grep -rqF -e "${boss#tenon_}" -e "${made#tenon_}" d'
+user drop boss --yes >/dev/null && role drop admin >/dev/null
+
 # ---- clients without a token
 serve d --config <(echo '{"auth": {"anonymousRole": "reader"}}') || exit 1
 has "$(cat serve.log)" "clients without a token may do what the role reader may" "anonymousRole: said at the start"
@@ -142,6 +166,12 @@ stop
 serve d --config <(echo '{"auth": {"anonymousRole": "reader"}}') || exit 1
 has "$(cat serve.log)" "there is no role reader, so clients without a token are refused" "anonymousRole: a missing one is said"
 stop
+echo '{"super_user": true}' >all.json
+role put reader all.json >/dev/null
+serve d --config <(echo '{"auth": {"anonymousRole": "reader"}}') || exit 1
+has "$(tail -3 serve.log)" "the role reader is of super users, so clients without a token are refused" "anonymousRole of super users: said at the start"
+is "$(status)" "401 " "anonymousRole of super users: they are refused"
+stop
 user drop ann >/dev/null && user drop 'Bö Li' >/dev/null
 serve d --config <(echo '{"auth": {"anonymousRole": "none"}}') || exit 1
 has "$(tail -3 serve.log)" "clients without a token are refused" "anonymousRole none: said at the start"
@@ -150,6 +180,6 @@ stop
 echo '{"auth": {"anonymousRole": "a b"}}' >bad.json
 says "anonymousRole of no name" 1 "auth.anonymousRole: expected none, or the name of a role" "$TENON" serve --data d --listen 127.0.0.1:0 --config bad.json
 
-ok "no token is in the data directory" eval '! grep -rqF -e "${ann#tenon_}" -e "${root#tenon_}" -e "${second#tenon_}" d'
+ok "nor any of those before" eval '! grep -rqF -e "${ann#tenon_}" -e "${root#tenon_}" -e "${second#tenon_}" d'
 ok "nor in the log" eval '! grep -qF -e "${ann#tenon_}" -e "${root#tenon_}" -e "${second#tenon_}" serve.log'
 plan

@@ -63,6 +63,16 @@ is "$status" 202 "A-04 a user enters"
 adas=$session
 ok "on every worker" everywhere 200 "$ada" "$adas"
 
+# ---- the doctor
+says "the doctor without a token" 1 "(--token-file shows a token)" "$TENON" doctor "$url"
+(umask 077 && echo "$ada" >ada.token && echo "$ada $bob" >two.token && : >no.token && head -c 9000 /dev/zero | tr '\0' a >long.token)
+says "the doctor with one" 0 "ok    tools/list" "$TENON" doctor --token-file ada.token "$url"
+for file in two no long; do
+    says "the doctor with a file of $file tokens" 1 "expected one line, a token" "$TENON" doctor --token-file $file.token "$url"
+done
+says "the doctor without the file" 1 "No such file or directory" "$TENON" doctor --token-file nowhere "$url"
+rm -- *.token
+
 # ---- the session of another
 for method in POST GET DELETE; do
     ask $method "$bob" "$adas"
@@ -135,7 +145,7 @@ ok "it stops as well" stop
 # ---- signed tokens: where clients get one
 echo '{"keys":[]}' >keys.json
 echo '{"auth": {"issuer": "https://issuer.example", "resource": "https://mcp.example/mcp", "jwks": "keys.json",
-  "requiredScope": "use"}, "allowedHosts": ["mcp.example"]}' >oauth.json
+  "requiredScope": "use"}}' >oauth.json
 ok "a server that takes signed tokens" serve d --config oauth.json --workers 1
 known=https://mcp.example/.well-known/oauth-protected-resource/mcp
 ask POST ""
@@ -143,6 +153,10 @@ is "$(head_of www-authenticate)" "Bearer resource_metadata=\"$known\"" "A-03 401
 url=${url%/mcp}/.well-known/oauth-protected-resource/mcp ask GET ""
 is "$status $(jq -r .resource body)" "200 https://mcp.example/mcp" "A-02 which is there"
 is "$(head_of access-control-allow-origin)" "*" "for pages too"
+ask POST "" "Host: mcp.example"
+is "$status" 401 "the host of auth.resource is one of this server's names"
+ask POST "" "Host: other.example"
+is "$status" 403 "others are not"
 ok "it stops at last" stop
 
 # ---- what is left of the tokens

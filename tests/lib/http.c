@@ -21,6 +21,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+_Thread_local int (*http_wrap)(int fd);
+
 bool http_open(struct http_conn *c, uint16_t port)
 {
     *c = (struct http_conn){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -28,10 +30,13 @@ bool http_open(struct http_conn *c, uint16_t port)
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int one = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (connect(c->fd, (struct sockaddr *)&to, sizeof to) == 0)
-        return true;
-    http_close(c);
-    return false;
+    if (connect(c->fd, (struct sockaddr *)&to, sizeof to) < 0) {
+        http_close(c);
+        return false;
+    }
+    if (http_wrap)
+        c->fd = http_wrap(c->fd);
+    return true;
 }
 
 void http_close(struct http_conn *c)

@@ -34,6 +34,8 @@ enum http_got {
     HTTP_GARBAGE = -2, /* what came is no HTTP reply */
 };
 
+/* What becomes of a connected socket of this thread: the one to use instead. NULL: itself. */
+extern _Thread_local int (*http_wrap)(int fd);
 /* To 127.0.0.1. false: refused. */
 bool http_open(struct http_conn *c, uint16_t port);
 void http_close(struct http_conn *c);

@@ -1,292 +1,296 @@
 /* tests/multi/test_attack.c - a server under attack serves others as before, and nothing of the
  * attack stays (issue: Shown by 4).
- *
- * How long others wait is measured while nobody attacks and while all do, by a client that asks one
- * thing after the other. What the machine itself adds when it is busy is measured beside it, in
- * turns: the way to a thread and back over a socket, which no server is part of.
  */
-#include "tests/lib/mcp.h"
-#include "tests/lib/server.h"
-#include "tests/lib/tap.h"
-#include "tests/multi/attacks.h"
+#include "tests/multi/attack_rig.h"
 
-#include <dirent.h>
-#include <netinet/tcp.h>
-#include <time.h>
-#include <unistd.h>
+#define ATTACK_HOST "Host: 127.0.0.1\r\n"
+#define ATTACK_POST                                                           \
+    "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "Content-Type: application/json\r\n" \
+    "Accept: application/json, text/event-stream\r\n"                         \
+    "%s"
+#define ATTACK_PING     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define ATTACK_SMUGGLED "GET /smuggled HTTP/1.1\r\n" ATTACK_HOST "\r\n"
 
-#define N_WORKERS   2
-#define N_CONNS     4 /* of the client that behaves well: on all workers, most likely */
-#define N_IDLE      600
-#define N_ATTACKED  1500
-#define ROUNDS      5 /* that each attack makes at least */
-#define ATTACK_MS   5000
-#define TOO_LONG_MS 15000       /* however few rounds there were */
-#define MARGIN_US   100         /* some turns of a scheduler */
-#define HEAP_KEPT   (20l << 20) /* of each worker: runtime/net/worker.c keeps 16 MiB */
-#define SETTLE_MS   15000
-
-/* ---- A server with two users ------------------------------------------------------------------*/
-
-/* The first line that a command says. */
-static bool ask_shell(struct server *s, const char *command, char *ret, size_t size)
+/* The text may hold one %s: an Authorization header with the good token. */
+static void expect(struct attacker *a, const char *text, int status)
 {
-    char path[128], line[512];
-    snprintf(path, sizeof path, "%s/said", s->dir);
-    snprintf(line, sizeof line, "%s >%s", command, path);
-    FILE *said = server_sh(s, line) == 0 ? fopen(path, "r") : NULL;
-    bool ok = said && fgets(ret, (int)size, said);
-    if (said)
-        fclose(said);
-    if (ok)
-        ret[strcspn(ret, "\n")] = 0;
-    unlink(path);
-    return ok;
+    char bytes[2048], header[128];
+    snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", a->target->token);
+    const char *at = strstr(text, "%s");
+    int n = at ? snprintf(bytes, sizeof bytes, "%.*s%s%s", (int)(at - text), text, header, at + 2)
+               : snprintf(bytes, sizeof bytes, "%s", text);
+    int got = send_raw(a, bytes, (size_t)n, false, true);
+    if (got != status)
+        blame(a, text, got);
 }
 
-static bool make_users(struct server *s, struct target *t)
+/* ---- Smuggling --------------------------------------------------------------------------------*/
+
+static void smuggle(struct attacker *a)
 {
-    return server_sh(s, "echo '{\"super_user\": true}' >$DATA.role;"
-                        "$TENON role put boss $DATA.role --data $DATA;"
-                        "echo '{\"databases\": {\"*\": {\"describe\": true}}}' >$DATA.role;"
-                        "$TENON role put guest $DATA.role --data $DATA;"
-                        "$TENON user create ada --role boss --data $DATA;"
-                        "$TENON user create bob --role guest --data $DATA") == 0 &&
-           ask_shell(s, "$TENON token create ada --data $DATA", t->other_token, 80) &&
-           ask_shell(s, "$TENON token create bob --data $DATA", t->token, 80);
-}
-
-/* ---- What it holds ----------------------------------------------------------------------------*/
-
-struct holding {
-    int n_workers;
-    pid_t workers[N_WORKERS + 2];
-    int fds[N_WORKERS + 2];
-    long bytes[N_WORKERS + 2];
-    int sessions;
-};
-
-static int count_fds(pid_t pid)
-{
-    char path[64];
-    int n = 0;
-    snprintf(path, sizeof path, "/proc/%d/fd", pid);
-    DIR *dir = opendir(path);
-    while (dir && readdir(dir))
-        n++;
-    if (dir)
-        closedir(dir);
-    return n;
-}
-
-static long resident_bytes(pid_t pid)
-{
-    char path[64];
-    long pages = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    FILE *file = fopen(path, "r");
-    if (file && fscanf(file, "%*d %ld", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
-static int count_sessions(struct server *s)
-{
-    char n[32] = "-1";
-    ask_shell(s, "$TENON session list --data $DATA | wc -l", n, sizeof n);
-    return atoi(n);
-}
-
-static struct holding look(struct server *s)
-{
-    struct holding h = {.sessions = count_sessions(s)};
-    h.n_workers = server_workers(s, h.workers, N_WORKERS + 2);
-    for (int i = 0; i < h.n_workers; i++) {
-        h.fds[i] = count_fds(h.workers[i]);
-        h.bytes[i] = resident_bytes(h.workers[i]);
-    }
-    return h;
-}
-
-static bool has_fds_of(const struct holding *before)
-{
-    for (int i = 0; i < before->n_workers; i++)
-        if (count_fds(before->workers[i]) != before->fds[i])
-            return false;
-    return true;
-}
-
-static bool is_sanitized(void)
-{
-    const char *sanitized = getenv("TENON_ASAN");
-    return sanitized && strcmp(sanitized, server_binary()) == 0;
-}
-
-static void nothing_stays(struct server *s, const struct holding *before)
-{
-    bool fds = server_wait_ms(has_fds_of(before), SETTLE_MS);
-    struct holding after = look(s);
-    bool same = after.n_workers == before->n_workers &&
-                memcmp(after.workers, before->workers, sizeof after.workers) == 0;
-    long grown = 0;
-    for (int i = 0; i < after.n_workers; i++)
-        if (after.bytes[i] - before->bytes[i] > grown)
-            grown = after.bytes[i] - before->bytes[i];
-    tap_ok(same, "no worker ended");
-    tap_ok(fds, "the workers have the descriptors that they had (%d and %d of %d and %d)",
-           after.fds[0], after.fds[1], before->fds[0], before->fds[1]);
-    tap_ok(after.sessions == before->sessions, "there are the sessions that there were (%d of %d)",
-           after.sessions, before->sessions);
-    tap_ok(grown <= HEAP_KEPT || is_sanitized(), "a worker has grown by no more than %ld MiB (%ld)",
-           HEAP_KEPT >> 20, grown >> 20);
-}
-
-/* ---- How long others wait ---------------------------------------------------------------------*/
-
-static int64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-struct waits {
-    unsigned n, failed;
-    int64_t us[1 << 18], echo_us[1 << 18];
-};
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Orders the values. */
-static int64_t quantile(int64_t *us, unsigned n, unsigned percent)
-{
-    qsort(us, n, sizeof *us, by_size);
-    return n ? us[(uint64_t)(n - 1) * percent / 100] : 0;
-}
-
-static void *echo(void *arg)
-{
-    int fd = *(int *)arg;
-    char c;
-    while (recv(fd, &c, 1, 0) == 1 && send(fd, &c, 1, MSG_NOSIGNAL) == 1)
-        continue;
-    return NULL;
-}
-
-struct client {
-    struct mcp_client conns[N_CONNS];
-    int echo[2];
-    pthread_t echo_thread;
-};
-
-static void measure(struct client *c, struct waits *w)
-{
-    char byte = 'x';
-    int64_t start_us = now_us();
-    w->failed += !mcp_ping(&c->conns[w->n % N_CONNS]);
-    int64_t answered_us = now_us();
-    if (send(c->echo[0], &byte, 1, MSG_NOSIGNAL) == 1 && recv(c->echo[0], &byte, 1, 0) == 1)
-        w->echo_us[w->n] = now_us() - answered_us;
-    w->us[w->n++] = answered_us - start_us;
-}
-
-static bool client_open(struct client *c, const struct target *t)
-{
-    http_token = t->other_token;
-    bool ok = mcp_open(&c->conns[0], t->port, "2025-06-18");
-    for (int i = 1; ok && i < N_CONNS; i++)
-        ok = mcp_join(&c->conns[i], t->port, c->conns[0].session) && mcp_ping(&c->conns[i]);
-    return ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->echo) == 0 &&
-           pthread_create(&c->echo_thread, NULL, echo, &c->echo[1]) == 0;
-}
-
-static void client_close(struct client *c)
-{
-    for (int i = 0; i < N_CONNS; i++)
-        mcp_close(&c->conns[i]);
-    close(c->echo[0]);
-    pthread_join(c->echo_thread, NULL);
-    close(c->echo[1]);
-}
-
-static void attack_all(struct client *c, const struct target *t, struct waits *w)
-{
-    int64_t start_ms = server_now_ms(), ms = 0;
-    attacks_start(t);
-    while ((ms < ATTACK_MS || !attacks_have_made(ROUNDS)) && ms < TOO_LONG_MS &&
-           w->n < sizeof w->us / sizeof *w->us) {
-        measure(c, w);
-        ms = server_now_ms() - start_ms;
-    }
-    attacks_stop();
-}
-
-static void compare(struct waits *idle, struct waits *attacked)
-{
-    int64_t before = quantile(idle->us, idle->n, 50), now = quantile(attacked->us, attacked->n, 50);
-    int64_t echo_before = quantile(idle->echo_us, idle->n, 50);
-    int64_t busy = quantile(attacked->echo_us, attacked->n, 50) - echo_before;
-    int64_t most = 2 * before + 2 * (busy > 0 ? busy : 0) + (is_sanitized() ? 10 : 1) * MARGIN_US;
-    tap_ok(attacked->failed == 0 && idle->failed == 0, "each of %u requests of others is answered",
-           attacked->n + idle->n);
-    tap_ok(now <= most, "others wait %lld us, %lld when nobody attacks (at most %lld)",
-           (long long)now, (long long)before, (long long)most);
-    tap_note("99%%: %lld and %lld us; a busy machine adds %lld us to the way there and back",
-             (long long)quantile(attacked->us, attacked->n, 99),
-             (long long)quantile(idle->us, idle->n, 99), (long long)busy);
-}
-
-static void report(void)
-{
-    for (size_t i = 0; i < N_ATTACKERS; i++) {
-        const struct attacker *a = &attackers[i];
-        tap_ok(a->wrong == 0 && a->rounds >= ROUNDS, "%s: %u requests, refused as they should be",
-               a->name, a->requests);
-        if (a->wrong)
-            tap_note("%u wrong, first: %s", a->wrong, a->first_wrong);
+    static const char *const all[] = {
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" ATTACK_SMUGGLED,
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" ATTACK_SMUGGLED,
+        "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" ATTACK_SMUGGLED,
+        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" ATTACK_SMUGGLED,
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n" ATTACK_SMUGGLED,
+        "Transfer-Encoding : chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" ATTACK_SMUGGLED,
+        "X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n" ATTACK_SMUGGLED,
+        "Content-Length: 0\r\nContent-Length: 44\r\n\r\n" ATTACK_SMUGGLED,
+        "Content-Length: 0, 0\r\n\r\n" ATTACK_SMUGGLED,
+        "Content-Length: +5\r\n\r\n" ATTACK_SMUGGLED,
+        "Content-Length: 0x5\r\n\r\n" ATTACK_SMUGGLED,
+        "Content-Length: -1\r\n\r\n" ATTACK_SMUGGLED,
+        "X: y\nContent-Length: 5\r\n\r\n" ATTACK_SMUGGLED,
+        "X: y\rContent-Length: 5\r\n\r\n" ATTACK_SMUGGLED,
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all && !attacks_end; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, ATTACK_POST "%s", "%s", all[i]);
+        expect(a, text, 400);
     }
 }
 
-static void run(struct server *s, struct target *t)
+/* ---- Slow clients -----------------------------------------------------------------------------*/
+
+#define SLOW_CONNS 100
+
+/* Half of them never end a head, half (with a good token) a body. */
+static void open_slow(struct attacker *a, int i)
 {
-    static struct client client;
-    static struct waits idle, attacked;
-    bool ok = client_open(&client, t);
-    tap_ok(ok, "a user has a session on %d connections", N_CONNS);
-    if (!ok)
-        return;
-    snprintf(t->session, sizeof t->session, "%s", client.conns[0].session);
-    while (idle.n < N_IDLE)
-        measure(&client, &idle);
-    struct holding before = look(s);
-    attack_all(&client, t, &attacked);
-    report();
-    compare(&idle, &attacked);
-    nothing_stays(s, &before);
-    tap_ok(mcp_ping(&client.conns[0]), "the session of before goes on");
-    client_close(&client);
+    struct http_conn *c = &a->held[i];
+    char head[512];
+    int n = snprintf(head, sizeof head, "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "X-Slow: ");
+    if (i % 2)
+        n = snprintf(head, sizeof head,
+                     "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "Content-Type: application/json\r\n"
+                     "Authorization: Bearer %s\r\nContent-Length: 100000\r\n\r\n",
+                     a->target->token);
+    http_close(c);
+    a->requests++;
+    if (http_open(c, a->target->port))
+        http_send(c, head, (size_t)n);
 }
 
+static void be_slow(struct attacker *a)
+{
+    struct pollfd ready[SLOW_CONNS];
+    bool is_new = !a->held;
+    if (is_new)
+        a->held = calloc(SLOW_CONNS, sizeof *a->held);
+    for (int i = 0; i < SLOW_CONNS; i++) {
+        if (is_new)
+            a->held[i].fd = -1;
+        if (a->held[i].fd < 0)
+            open_slow(a, i);
+        else
+            http_send(&a->held[i], "x", 1);
+        ready[i] = (struct pollfd){.fd = a->held[i].fd, .events = POLLIN};
+    }
+    poll(ready, SLOW_CONNS, 50); /* the server has had enough of these */
+    for (int i = 0; i < SLOW_CONNS; i++)
+        if (ready[i].revents)
+            http_close(&a->held[i]);
+}
+
+static void be_slow_no_more(struct attacker *a)
+{
+    for (int i = 0; i < SLOW_CONNS; i++)
+        http_close(&a->held[i]);
+    free(a->held);
+}
+
+/* ---- Too much ---------------------------------------------------------------------------------*/
+
+static void send_huge_head(struct attacker *a)
+{
+    static char head[40000];
+    size_t n = (size_t)sprintf(head, "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "X-Huge: ");
+    memset(head + n, 'x', sizeof head - n);
+    int status = send_raw(a, head, sizeof head, true, false);
+    if (status == 200 || status < 0)
+        blame(a, "a huge head", status);
+}
+
+static void send_deep_json(struct attacker *a)
+{
+    enum { DEPTH = 50000 };
+    static char text[DEPTH + 512];
+    size_t n =
+        (size_t)snprintf(text, sizeof text,
+                         "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "Content-Type: application/json\r\n"
+                         "Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+                         a->target->token, DEPTH);
+    memset(text + n, '[', DEPTH);
+    int status = send_raw(a, text, n + DEPTH, false, false);
+    if (status != 400)
+        blame(a, "deep JSON", status);
+}
+
+static void oversize(struct attacker *a)
+{
+    send_huge_head(a);
+    send_deep_json(a);
+    expect(a, ATTACK_POST "Content-Length: 99999999999\r\n\r\n{", 413);
+    expect(a, ATTACK_POST "Content-Length: 99999999999999999999999\r\n\r\n{", 413);
+    expect(a, ATTACK_POST "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx", 400);
+    expect(a, ATTACK_POST "Transfer-Encoding: chunked\r\n\r\n7fffffff\r\nx", 413);
+    expect(a, "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "Content-Length: 99999999999\r\n\r\n{", 401);
+}
+
+/* ---- Floods of connections --------------------------------------------------------------------*/
+
+static void flood(struct attacker *a)
+{
+    enum { AT_ONCE = 64 };
+    struct http_conn c[AT_ONCE];
+    for (int i = 0; i < AT_ONCE; i++) {
+        a->requests++;
+        if (http_open(&c[i], a->target->port) && i % 4 == 1)
+            http_send(&c[i], "POST /mcp", 9);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        if (i % 2)
+            http_abort(&c[i]);
+        else
+            http_close(&c[i]);
+}
+
+/* Requests whose clients are gone before the answer, or before the end of the body. */
+static void abandon(struct attacker *a)
+{
+    char text[1024];
+    for (int i = 0; i < 16 && !attacks_end; i++) {
+        struct http_conn c;
+        int n = snprintf(text, sizeof text,
+                         "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "Content-Type: application/json\r\n"
+                         "Authorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n%s",
+                         a->target->token, sizeof ATTACK_PING - 1, ATTACK_PING);
+        a->requests++;
+        if (!http_open(&c, a->target->port))
+            continue;
+        http_send(&c, text, (size_t)n - (size_t)(i % 3) * 9);
+        http_abort(&c);
+    }
+}
+
+/* ---- What is no HTTP --------------------------------------------------------------------------*/
+
+static void garbage(struct attacker *a)
+{
+    static const char hello[] = "\x16\x03\x01\x00\x75\x01\x00\x00\x71\x03\x03"
+                                "a random that is too short";
+    static const char *const lines[] = {
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /mcp HTTP/9.9\r\n\r\n",
+        "GET /mcp\r\n\r\n",
+        "CONNECT 127.0.0.1:22 HTTP/1.1\r\n" ATTACK_HOST "\r\n",
+        "TRACE /mcp HTTP/1.1\r\n" ATTACK_HOST "\r\n",
+        "GET /mcp HTTP/1.1\r\n" ATTACK_HOST "Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        "GET http://127.0.0.1:22/ HTTP/1.1\r\n" ATTACK_HOST "\r\n",
+        "\r\n\r\n\r\n\r\n",
+        "{\"jsonrpc\":\"2.0\"}\n",
+    };
+    char noise[3000];
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)rand_r(&a->seed);
+    int of_noise = send_raw(a, noise, sizeof noise, true, false);
+    int of_hello = send_raw(a, hello, sizeof hello - 1, true, false);
+    if (of_noise == 200 || of_noise < 0 || of_hello == 200 || of_hello < 0)
+        blame(a, "noise", of_noise < 0 ? of_noise : of_hello);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines && !attacks_end; i++) {
+        int status = send_raw(a, lines[i], strlen(lines[i]), true, false);
+        if ((status >= 200 && status < 300) || status < 0)
+            blame(a, lines[i], status);
+    }
+}
+
+/* ---- Where nothing is -------------------------------------------------------------------------*/
+
+static void traverse(struct attacker *a)
+{
+    static const char *const paths[] = {
+        "/../../etc/passwd",
+        "/mcp/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/..%2f..%2fetc/passwd",
+        "/mcp/..;/etc/passwd",
+        "/mcp%00/x",
+        "//etc/passwd",
+        "/mcp/operations/../../data.mdb",
+        "/secret",
+        "/.well-known/../secret",
+        "/.well-known/oauth-protected-resource/../../secret",
+        "/mcp\\..\\secret",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths && !attacks_end; i++) {
+        char text[512];
+        int n = snprintf(text, sizeof text,
+                         "GET %s HTTP/1.1\r\n" ATTACK_HOST "Authorization: Bearer %s\r\n\r\n",
+                         paths[i], a->target->token);
+        int status = send_raw(a, text, (size_t)n, true, false);
+        if (status > 0 && status < 400)
+            blame(a, paths[i], status);
+    }
+}
+
+/* ---- What was made up -------------------------------------------------------------------------*/
+
+static void expect_with(struct attacker *a, const char *token, const char *session, int status)
+{
+    char text[1024];
+    int n = snprintf(text, sizeof text,
+                     "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "Content-Type: application/json\r\n"
+                     "Connection: close\r\nAuthorization: Bearer %s\r\nMcp-Session-Id: %s\r\n"
+                     "Content-Length: %zu\r\n\r\n%s",
+                     token, session, sizeof ATTACK_PING - 1, ATTACK_PING);
+    int got = send_raw(a, text, (size_t)n, false, true);
+    if (got != status)
+        blame(a, session, got);
+}
+
+static void change_one(struct attacker *a, const char *text, char ret[128])
+{
+    snprintf(ret, 128, "%s", text);
+    size_t i = strlen(ret) - 1 - (size_t)rand_r(&a->seed) % 20;
+    ret[i] = ret[i] == 'A' ? 'B' : 'A';
+}
+
+static void forge(struct attacker *a)
+{
+    const struct target *t = a->target;
+    char made_up[128];
+    expect_with(a, t->token, t->session, 404); /* S-13: another user's */
+    change_one(a, t->session, made_up);
+    expect_with(a, t->token, made_up, 404);
+    expect_with(a, t->token, "../../data.mdb", 404);
+    change_one(a, t->other_token, made_up);
+    expect_with(a, made_up, t->session, 401);
+    expect_with(a, "tenon_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", t->session, 401);
+    expect_with(a, "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.", t->session, 401);
+    expect(a,
+           "GET /mcp HTTP/1.1\r\n" ATTACK_HOST "Accept: text/event-stream\r\n%s"
+           "Mcp-Session-Id: x\r\nLast-Event-ID: 1.2.3\r\n\r\n",
+           404);
+    expect(a, "DELETE /mcp HTTP/1.1\r\n" ATTACK_HOST "%sMcp-Session-Id: x\r\n\r\n", 405);
+    expect(a, "POST /mcp HTTP/1.1\r\n" ATTACK_HOST "%sAuthorization: Bearer x\r\n\r\n", 400);
+    expect(a, "POST /mcp?access_token=x HTTP/1.1\r\n" ATTACK_HOST "\r\n", 401);
+}
+
+/* ---- All of them ------------------------------------------------------------------------------*/
+
+static struct attacker all[] = {
+    {.name = "smuggling", .round = smuggle},
+    {.name = "slow clients", .round = be_slow, .end = be_slow_no_more},
+    {.name = "oversize", .round = oversize},
+    {.name = "floods", .round = flood},
+    {.name = "clients that leave", .round = abandon},
+    {.name = "garbage", .round = garbage},
+    {.name = "path traversal", .round = traverse},
+    {.name = "forged ids", .round = forge},
+};
 int main(void)
 {
-    static struct target target;
     struct server s;
-    bool ok =
-        server_dir(&s) && make_users(&s, &target) && server_start(&s, NULL, "--workers 2", false);
-    if (tap_ok(ok, "a server with users starts")) {
-        target.port = s.port;
-        run(&s, &target);
-        tap_ok(server_stop(&s), "it stops in good order");
-    }
-    int failed = tap_done();
-    if (failed)
-        server_show_log(&s);
-    server_remove(&s);
-    return failed;
+    return server_dir(&s) ? attack_server(&s, NULL, all, sizeof all / sizeof *all) : 1;
 }

@@ -106,7 +106,7 @@ static const char *last_why;
 
 static inline int identify(enum credential_kind kind, const char *text, struct access **ret)
 {
-    const struct credential credential = {kind, str_of(text)};
+    const struct credential credential = {.kind = kind, .text = str_of(text)};
     return access_identify(bench.core, &credential, ret, &last_why);
 }
 

@@ -140,6 +140,7 @@ struct bench {
     struct core *core;
     /* what the next request carries */
     char session[128], version[64], user[64]; /* "": no such header; version "-": an empty one */
+    struct access *access;                    /* who asks; NULL: `user` with `role` */
     const struct role *role;                  /* NULL: a super user's */
     bool stdio;
     enum call_profile profile;
@@ -214,16 +215,25 @@ static inline void leave_bytes(struct arena *a, size_t n)
     a->limit = a->used + (n < here ? 0 : n - here);
 }
 
-/* The user of the bench with its role; freed with the call. */
-static inline struct access *access_of(struct call *call, const struct bench *b)
+/* The user of the bench with its role; it stays, as streams refer to it. */
+static inline struct access *access_of(const struct bench *b)
 {
-    struct access *access = arena_zalloc(&call->arena, sizeof *access);
-    *access = *access_super();
-    access->refs = 2;
-    access->user = arena_str(&call->arena, str_of(b->user));
-    if (b->role)
-        access->role = b->role;
-    return access;
+    static struct named {
+        struct access access;
+        char user[66];
+    } all[64];
+    const struct role *role = b->role ? b->role : role_super();
+    struct named *at = all;
+    while (at->user[0] && (strcmp(at->user + 1, b->user) != 0 || at->access.role != role))
+        at++;
+    assert_true(at < all + 64);
+    if (!at->user[0]) {
+        snprintf(at->user, sizeof at->user, "=%s", b->user);
+        at->access = *access_super();
+        at->access.user = str_of(at->user + 1);
+        at->access.role = role;
+    }
+    return access_ref(&at->access);
 }
 
 static inline void fill(struct bench *b, struct call *call, struct str body)
@@ -241,7 +251,7 @@ static inline void fill(struct bench *b, struct call *call, struct str body)
         .body = {copy, body.n},
         .session_id = header(call, b->session),
         .version = strcmp(b->version, "-") ? header(call, b->version) : STR(""),
-        .access = access_of(call, b),
+        .access = b->access ? access_ref(b->access) : access_of(b),
     };
     if (b->arena_limit)
         leave_bytes(&call->arena, b->arena_limit);

@@ -1,9 +1,10 @@
 /* tests/unit/key_server.h - an HTTP server in a thread that says what the test put in, counts who
- * asked, and holds its answers while it is told to. */
+ * asked, and holds its answers while it is told to. With a certificate it speaks TLS. */
 #ifndef TENON_TESTS_KEY_SERVER_H
 #define TENON_TESTS_KEY_SERVER_H
 
 #include <arpa/inet.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct key_server {
     char *answer; /* whole, with its head */
     unsigned n_asked;
     bool is_held;
+    SSL_CTX *tls;     /* NULL: in clear */
     char asked[1024]; /* the last request */
 };
 
@@ -52,22 +54,47 @@ static inline unsigned key_server_asked(struct key_server *server)
     return n;
 }
 
-static inline void key_server_answer(struct key_server *server, int fd)
+static inline ssize_t key_server_read(SSL *tls, int fd, void *to, size_t n)
+{
+    return tls ? SSL_read(tls, to, (int)n) : read(fd, to, n);
+}
+
+static inline ssize_t key_server_send(SSL *tls, int fd, const void *from, size_t n)
+{
+    return tls ? SSL_write(tls, from, (int)n) : send(fd, from, n, MSG_NOSIGNAL);
+}
+
+static inline void key_server_answer(struct key_server *server, SSL *tls, int fd)
 {
     size_t n = 0;
     ssize_t got;
     pthread_mutex_lock(&server->mutex);
     server->asked[0] = '\0';
     while (!strstr(server->asked, "\r\n\r\n") &&
-           (got = read(fd, server->asked + n, sizeof server->asked - 1 - n)) > 0)
+           (got = key_server_read(tls, fd, server->asked + n, sizeof server->asked - 1 - n)) > 0)
         server->asked[n += (size_t)got] = '\0';
-    server->n_asked++;
+    server->n_asked += n > 0;
     while (server->is_held)
         pthread_cond_wait(&server->moved, &server->mutex);
-    for (size_t at = 0, all = strlen(server->answer); at < all; at += (size_t)got)
-        if ((got = send(fd, server->answer + at, all - at, MSG_NOSIGNAL)) <= 0)
+    for (size_t at = 0, all = strlen(server->answer); n && at < all; at += (size_t)got)
+        if ((got = key_server_send(tls, fd, server->answer + at, all - at)) <= 0)
             break;
     pthread_mutex_unlock(&server->mutex);
+}
+
+static inline void key_server_meet(struct key_server *server, int fd)
+{
+    SSL *tls = server->tls ? SSL_new(server->tls) : NULL;
+    if (!tls) {
+        key_server_answer(server, NULL, fd);
+        return;
+    }
+    SSL_set_fd(tls, fd);
+    if (SSL_accept(tls) == 1) {
+        key_server_answer(server, tls, fd);
+        SSL_shutdown(tls);
+    }
+    SSL_free(tls);
 }
 
 static inline void *key_server_run(void *ctx)
@@ -75,7 +102,7 @@ static inline void *key_server_run(void *ctx)
     struct key_server *server = ctx;
     int fd;
     while ((fd = accept(server->listener, NULL, NULL)) >= 0) {
-        key_server_answer(server, fd);
+        key_server_meet(server, fd);
         close(fd);
     }
     return NULL;
@@ -103,6 +130,7 @@ static inline void key_server_stop(struct key_server *server)
     pthread_join(server->thread, NULL);
     close(server->listener);
     free(server->answer);
+    SSL_CTX_free(server->tls);
     pthread_mutex_destroy(&server->mutex);
     pthread_cond_destroy(&server->moved);
 }

@@ -42,6 +42,10 @@ static void nobody_has_the_role_that_the_operator_says(void **state)
     assert_is(NONE, "", "", "guest");
     make_user("ann", NULL);
     assert_is(NONE, "", "", "guest");
+    put_role("guest", SUPER);
+    assert_is(NONE, "", "", "!");
+    put_role("guest", READER);
+    assert_is(NONE, "", "", "guest");
     assert_int_equal(manage_drop_role(&manager, STR("guest")), 0);
     assert_is(NONE, "", "", "!");
     rules = (struct access_rules){.anonymous = ANONYMOUS_OFF, .is_loopback = true};
@@ -173,9 +177,10 @@ static void a_token_of_another_generation_is_dead(void **state)
                                         .generation = STR("00000000000000000000000000000000"),
                                         .label = STR("")};
     make_user("ann", "reader");
-    assert_int_equal(access_key_get(bench.store, &key), 0);
+    assert_int_equal(access_key_open(bench.store, &key), 0);
     assert_int_equal(access_token_make(token.text), 0);
     assert_int_equal(access_hash(&key, ACCESS_HASH_TOKEN, str_of(token.text), hash), 0);
+    access_key_close(&key);
     access_hex(hash, sizeof hash, name);
     access_token_write(&record, &text);
     struct store_access access = {
@@ -223,6 +228,26 @@ static void a_certificate_is_the_user_of_its_name(void **state)
     assert_is(CERTIFICATE, "ann\n", "", "!the certificate is not that of a user");
     assert_int_equal(manage_alter_user(&manager, STR("ann"), &change), 0);
     assert_is(CERTIFICATE, "ann", "", "!the user is switched off");
+}
+
+static void a_token_beside_a_certificate_is_of_the_same_user(void **state)
+{
+    struct access *access;
+    const char *why;
+    (void)state;
+    make_user("ann", "reader");
+    make_user("bo", "reader");
+    struct manage_token token = make_token("ann", 0);
+    struct credential both = {.kind = BEARER, .text = str_of(token.text), .also = STR("ann")};
+    assert_int_equal(access_identify(bench.core, &both, &access, &why), 0);
+    access_unref(access);
+    both.also = STR("bo");
+    assert_int_equal(access_identify(bench.core, &both, &access, &why), ERR_UNAUTHORIZED);
+    assert_string_equal(why, "the token and the certificate name different users");
+    both.also = STR("");
+    assert_int_equal(access_identify(bench.core, &both, &access, &why), ERR_UNAUTHORIZED);
+    both.kind = CERTIFICATE; /* a token is no name */
+    assert_int_equal(access_identify(bench.core, &both, &access, &why), ERR_UNAUTHORIZED);
 }
 
 /* ---- Signed tokens -------------------------------------------------------------------------- */
@@ -353,6 +378,7 @@ int main(void)
         ACCESS_TEST(a_token_of_another_generation_is_dead),
         ACCESS_TEST(a_broken_record_lets_nobody_in),
         ACCESS_TEST(a_certificate_is_the_user_of_its_name),
+        ACCESS_TEST(a_token_beside_a_certificate_is_of_the_same_user),
         ACCESS_TEST(scopes_stand_for_roles),
         ACCESS_TEST(without_scopes_the_record_says_the_roles),
         ACCESS_TEST(a_subject_that_is_no_name_is_refused),

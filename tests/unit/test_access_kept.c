@@ -214,7 +214,8 @@ static void begin_wait(const char *token)
     fill(&bench, call, STR(INITIALIZE("2025-06-18")));
     call->in.access = NULL;
     call->finish = take_answer_and_why;
-    struct credential credential = {CREDENTIAL_BEARER, arena_str(&call->arena, str_of(token))};
+    struct credential credential = {.kind = CREDENTIAL_BEARER,
+                                    .text = arena_str(&call->arena, str_of(token))};
     call->in.last_event = credential.text; /* a POST has none, so it is free to look at later */
     access_wait(bench.core, call, &credential);
 }

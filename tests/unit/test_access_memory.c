@@ -92,7 +92,7 @@ static void who_waits_without_memory_is_answered(void **state)
         call->in.access = NULL;
         call->finish = finish;
         struct str text = arena_str(&call->arena, STR("eve/read"));
-        const struct credential credential = {CREDENTIAL_BEARER, text};
+        const struct credential credential = {.kind = CREDENTIAL_BEARER, .text = text};
         if (n == 1)
             leave_bytes(&call->arena, 0);
         bench.core->accesses->version = 99;

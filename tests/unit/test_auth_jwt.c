@@ -100,7 +100,7 @@ static void assert_refused(int err, const char *because)
 
 /* ---- Good ones ------------------------------------------------------------------------------ */
 
-static void A04_a_token_of_each_algorithm_is_good(void **state)
+static void A_04_a_token_of_each_algorithm_is_good(void **state)
 {
     (void)state;
     assert_int_equal(judge(rig_sign(rsa, RS256, "{" RIG_CLAIMS "}", &token)), 0);
@@ -133,7 +133,7 @@ static void scopes_come_from_scope_and_scp(void **state)
     }
 }
 
-static void A05_the_audience_is_one_of_several_and_canonical(void **state)
+static void A_05_the_audience_is_one_of_several_and_canonical(void **state)
 {
     static const struct {
         const char *aud;
@@ -173,7 +173,7 @@ static void A05_the_audience_is_one_of_several_and_canonical(void **state)
                    "not for this server");
 }
 
-static void A13_a_server_is_named_in_many_ways(void **state)
+static void A_13_a_server_is_named_in_many_ways(void **state)
 {
     static const struct {
         const char *a, *b;
@@ -204,7 +204,7 @@ static void A13_a_server_is_named_in_many_ways(void **state)
             fail_msg("%s and %s", cases[i].a, cases[i].b);
 }
 
-static void A17_keys_come_by_https_or_from_this_machine(void **state)
+static void A_17_keys_come_by_https_or_from_this_machine(void **state)
 {
     static const char *safe[] = {"https://a.example/jwks", "HTTPS://a/",
                                  "http://127.0.0.1:80/j",  "http://127.9.9.9/",
@@ -250,7 +250,7 @@ static void the_type_may_be_said(void **state)
 
 /* ---- Times ---------------------------------------------------------------------------------- */
 
-static void A06_times_count_with_the_allowed_skew(void **state)
+static void A_06_times_count_with_the_allowed_skew(void **state)
 {
     static const struct {
         const char *times;
@@ -462,7 +462,7 @@ static void keys_of_the_header_are_never_used(void **state)
     buf_done(&header);
 }
 
-static void A04_a_token_that_was_changed_anywhere_is_refused(void **state)
+static void A_04_a_token_that_was_changed_anywhere_is_refused(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -585,6 +585,30 @@ static void no_keys_is_an_unknown_key(void **state)
     assert_int_equal(judge(rig_sign(rsa, RS256, "{" RIG_CLAIMS "}", &token)), KEY_UNKNOWN);
     assert_refused(judge(STR("a.b.c")), "malformed token");
     set = all;
+}
+
+/* Whatever allocation of the arena fails, that is said, and nothing else. */
+static void without_memory_no_token_is_judged(void **state)
+{
+    static const struct {
+        const char *claims;
+        int err;
+    } cases[] = {{"{" RIG_CLAIMS ",\"scope\":\"a b\"}", 0},
+                 {"{" RIG_CLAIMS ",\"sub\":\"twice\"}", ERR_UNAUTHORIZED}};
+    struct access_claims none;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str text = rig_sign(ec, ES256, cases[i].claims, &token);
+        int err = ERR_NO_MEMORY;
+        for (size_t limit = 64; err == ERR_NO_MEMORY; limit += 64) {
+            struct arena little;
+            arena_init(&little, limit);
+            err = jwt_verify(&rules, set, text, RIG_NOW_S * 1000, &little, &none, &why);
+            arena_done(&little);
+            assert_true(limit < 1 << 20);
+        }
+        assert_int_equal(err, cases[i].err);
+    }
 }
 
 /* ---- Sets of keys --------------------------------------------------------------------------- */
@@ -730,13 +754,13 @@ static void JWKS_TREE_BYTES_hold_any_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(A04_a_token_of_each_algorithm_is_good),
+        cmocka_unit_test(A_04_a_token_of_each_algorithm_is_good),
         cmocka_unit_test(scopes_come_from_scope_and_scp),
-        cmocka_unit_test(A05_the_audience_is_one_of_several_and_canonical),
-        cmocka_unit_test(A13_a_server_is_named_in_many_ways),
-        cmocka_unit_test(A17_keys_come_by_https_or_from_this_machine),
+        cmocka_unit_test(A_05_the_audience_is_one_of_several_and_canonical),
+        cmocka_unit_test(A_13_a_server_is_named_in_many_ways),
+        cmocka_unit_test(A_17_keys_come_by_https_or_from_this_machine),
         cmocka_unit_test(the_type_may_be_said),
-        cmocka_unit_test(A06_times_count_with_the_allowed_skew),
+        cmocka_unit_test(A_06_times_count_with_the_allowed_skew),
         cmocka_unit_test(wrong_claims_are_refused),
         cmocka_unit_test(beyond_ACCESS_NAME_BYTES_a_subject_is_refused),
         cmocka_unit_test(deep_json_is_refused),
@@ -746,7 +770,7 @@ int main(void)
         cmocka_unit_test(the_public_key_is_no_secret),
         cmocka_unit_test(a_symmetric_key_of_the_set_is_never_used),
         cmocka_unit_test(keys_of_the_header_are_never_used),
-        cmocka_unit_test(A04_a_token_that_was_changed_anywhere_is_refused),
+        cmocka_unit_test(A_04_a_token_that_was_changed_anywhere_is_refused),
         cmocka_unit_test(a_token_cut_anywhere_is_refused),
         cmocka_unit_test(only_three_parts_in_strict_base64url_are_a_token),
         cmocka_unit_test(stray_bits_of_the_signature_are_refused),
@@ -754,6 +778,7 @@ int main(void)
         cmocka_unit_test(a_key_is_found_by_its_name),
         cmocka_unit_test(keys_without_a_name_are_tried_up_to_JWKS_TRIES_MAX),
         cmocka_unit_test(no_keys_is_an_unknown_key),
+        cmocka_unit_test(without_memory_no_token_is_judged),
         cmocka_unit_test(what_is_not_for_signatures_is_passed_over),
         cmocka_unit_test(keys_shorter_than_RSA_BITS_MIN_or_longer_than_RSA_BITS_MAX_are_not_used),
         cmocka_unit_test(broken_keys_are_passed_over),

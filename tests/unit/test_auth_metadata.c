@@ -16,7 +16,7 @@ static void assert_document(const struct metadata *metadata, const char *text)
     buf_done(&out);
 }
 
-static void A02_a_document_names_the_resource_and_its_servers(void **state)
+static void A_02_a_document_names_the_resource_and_its_servers(void **state)
 {
     const struct str servers[] = {STR_INIT("https://a.example"), STR_INIT("https://b.example")};
     const struct str scopes[] = {STR_INIT("read"), STR_INIT("write"), STR_INIT("read")};
@@ -36,7 +36,7 @@ static void A02_a_document_names_the_resource_and_its_servers(void **state)
                                "\"bearer_methods_supported\":[\"header\"]}");
 }
 
-static void A03_the_document_lies_between_host_and_path(void **state)
+static void A_03_the_document_lies_between_host_and_path(void **state)
 {
     static const struct {
         const char *resource, *url;
@@ -68,8 +68,8 @@ static void a_scope_can_stand_in_a_header(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(A02_a_document_names_the_resource_and_its_servers),
-        cmocka_unit_test(A03_the_document_lies_between_host_and_path),
+        cmocka_unit_test(A_02_a_document_names_the_resource_and_its_servers),
+        cmocka_unit_test(A_03_the_document_lies_between_host_and_path),
         cmocka_unit_test(a_scope_can_stand_in_a_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

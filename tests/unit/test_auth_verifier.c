@@ -11,6 +11,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #define MAX_AGE_MS 600000
@@ -84,6 +87,8 @@ static int set_up(void **state)
     two = EVP_EC_gen("P-256");
     arena_init(&arena, 0);
     snprintf(path, sizeof path, "/tmp/tenon-jwks.%d", getpid());
+    signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to who has gone */
+    unsetenv("SSL_CERT_FILE");
     setenv("http_proxy", "http://127.0.0.1:1", 1); /* is not for this machine */
     return 0;
 }
@@ -367,6 +372,74 @@ static void other_protocols_are_not_spoken(void **state)
     assert_unfetched("gopher://127.0.0.1/", JWKS_FETCH_MS, "Unsupported protocol");
 }
 
+/* ---- TLS ------------------------------------------------------------------------------------ */
+
+static void name_extension(X509 *made, int nid, const char *value)
+{
+    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, nid, value);
+    assert_int_equal(X509_add_ext(made, extension, -1), 1);
+    X509_EXTENSION_free(extension);
+}
+
+/* Signed by itself, good for a day. */
+static X509 *make_certificate(const char *address)
+{
+    X509 *made = X509_new();
+    X509_NAME *name = X509_get_subject_name(made);
+    X509_set_version(made, 2);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"keys", -1, -1, 0);
+    X509_set_issuer_name(made, name);
+    X509_gmtime_adj(X509_getm_notBefore(made), -60);
+    X509_gmtime_adj(X509_getm_notAfter(made), 86400);
+    X509_set_pubkey(made, one);
+    name_extension(made, NID_subject_alt_name, address);
+    assert_true(X509_sign(made, one, EVP_sha256()) > 0);
+    return made;
+}
+
+/* From now on it speaks TLS by a certificate for `address`, which stands in `path`. */
+static void speak_tls(const char *address)
+{
+    X509 *certificate = make_certificate(address);
+    FILE *f = fopen(path, "w");
+    assert_int_equal(PEM_write_X509(f, certificate), 1);
+    fclose(f);
+    server.tls = SSL_CTX_new(TLS_server_method());
+    assert_int_equal(SSL_CTX_use_certificate(server.tls, certificate), 1);
+    assert_int_equal(SSL_CTX_use_PrivateKey(server.tls, one), 1);
+    X509_free(certificate);
+    snprintf(url, sizeof url, "https://127.0.0.1:%u/jwks", server.port);
+    key_server_says(&server, "200 OK", set_of(one));
+}
+
+static void keys_come_by_TLS_from_whom_SSL_CERT_FILE_trusts(void **state)
+{
+    (void)state;
+    speak_tls("IP:127.0.0.1");
+    setenv("SSL_CERT_FILE", path, 1);
+    open_verifier(url);
+    assert_int_equal(ask(one), 0);
+    unsetenv("SSL_CERT_FILE");
+}
+
+static void a_certificate_that_nobody_trusts_is_refused(void **state)
+{
+    (void)state;
+    speak_tls("IP:127.0.0.1");
+    assert_unfetched(url, JWKS_FETCH_MS, "SSL peer certificate or SSH remote key was not OK");
+    assert_int_equal(key_server_asked(&server), 0);
+}
+
+static void a_certificate_for_another_host_is_refused(void **state)
+{
+    (void)state;
+    speak_tls("IP:127.0.0.2,DNS:localhost");
+    setenv("SSL_CERT_FILE", path, 1);
+    assert_unfetched(url, JWKS_FETCH_MS, "SSL peer certificate or SSH remote key was not OK");
+    assert_int_equal(key_server_asked(&server), 0);
+    unsetenv("SSL_CERT_FILE");
+}
+
 /* ---- Threads -------------------------------------------------------------------------------- */
 
 #define THREADS (JWKS_WAITING_MAX + 2) /* one fetches, the last finds no place to wait */
@@ -441,6 +514,9 @@ int main(void)
         TEST(beyond_JWKS_BYTES_an_answer_is_cut),
         TEST(who_does_not_answer_is_given_up),
         TEST(other_protocols_are_not_spoken),
+        TEST(keys_come_by_TLS_from_whom_SSL_CERT_FILE_trusts),
+        TEST(a_certificate_that_nobody_trusts_is_refused),
+        TEST(a_certificate_for_another_host_is_refused),
         TEST(many_wait_for_one_fetch_but_no_more_than_JWKS_WAITING_MAX),
         TEST(tokens_with_a_dot_are_signed_ones),
     };
