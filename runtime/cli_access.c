@@ -42,20 +42,32 @@ static bool has_users(struct store_view *view)
     return store_scan_access(view, STORE_USER, STR_NONE, note_one, &found) < 0 || found;
 }
 
-static bool has_role(struct store_view *view, struct str name)
+/* 0, ERR_ABSENT, or ERR_FORBIDDEN: it is of super users. */
+static int judge_role(struct store_view *view, struct str name)
 {
-    struct store_access role;
+    struct store_access stored;
+    struct schema_faults faults;
+    const struct role *role;
     struct arena arena;
     arena_init(&arena, 0);
-    bool found = store_get_access(view, STORE_ROLE, name, &arena, &role) == 0;
+    int err = store_get_access(view, STORE_ROLE, name, &arena, &stored);
+    if (err == 0)
+        err = role_parse(stored.record, &arena, &role, &faults);
+    if (err == 0 && role_is_super(role))
+        err = ERR_FORBIDDEN;
     arena_done(&arena);
-    return found;
+    return err;
 }
 
 static void say_role(struct store_view *view, struct str name)
 {
-    if (has_role(view, name))
+    int err = judge_role(view, name);
+    if (err == 0)
         log_info("clients without a token may do what the role " STR_FMT " may", STR_ARG(name));
+    else if (err == ERR_FORBIDDEN)
+        log_warn("auth.anonymousRole: the role " STR_FMT
+                 " is of super users, so clients without a token are refused",
+                 STR_ARG(name));
     else
         log_warn("auth.anonymousRole: there is no role " STR_FMT
                  ", so clients without a token are refused",

@@ -158,6 +158,7 @@
 /* Users, roles, tokens: core/access.h */
 #define ACCESS_NAME_BYTES   256
 #define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
+#define ROLE_ATTRIBUTES_MAX 1000         /* of one table that a role lists */
 #define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */
@@ -229,14 +230,20 @@
 #define HTTP_SEND_MAX_MS      300000 /* and one that has not taken all of a reply by then */
 #define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
-#define MONITOR_CONNS_MAX     16    /* of the listener for metrics; see net/monitor.h */
-#define MONITOR_DEADLINE_S    5     /* of such a connection without a byte */
-#define MONITOR_HEAD_BYTES    8192  /* for its request */
-#define WORKER_STALL_MS       10000 /* a loop that stands still this long is killed */
-#define KEEPER_STALL_MS       30000 /* its syncs may block longer than a loop may */
-#define WORKER_START_MS       30000 /* for a worker or the keeper to become ready */
-#define STOP_GRACE_MS         10000 /* for replies in flight at an orderly stop */
-#define STOP_STUCK_MS         1000  /* after it, for handlers that do not end though cancelled */
-#define STOP_HURRY_MS         1000 /* of it, at most half: for calls that are cancelled to answer */
+/* core/audit.h */
+#define AUDIT_LINE_BYTES     8192 /* of a line; arguments are cut to fit */
+#define AUDIT_TEXT_BYTES     256  /* shown of one text */
+#define AUDIT_DEPTH_MAX      10   /* of arguments; what lies deeper is not shown */
+#define AUDIT_REFUSALS_PER_S 10   /* of a worker, that are told one by one */
+
+#define MONITOR_CONNS_MAX  16    /* of the listener for metrics; see net/monitor.h */
+#define MONITOR_DEADLINE_S 5     /* of such a connection without a byte */
+#define MONITOR_HEAD_BYTES 8192  /* for its request */
+#define WORKER_STALL_MS    10000 /* a loop that stands still this long is killed */
+#define KEEPER_STALL_MS    30000 /* its syncs may block longer than a loop may */
+#define WORKER_START_MS    30000 /* for a worker or the keeper to become ready */
+#define STOP_GRACE_MS      10000 /* for replies in flight at an orderly stop */
+#define STOP_STUCK_MS      1000  /* after it, for handlers that do not end though cancelled */
+#define STOP_HURRY_MS      1000  /* of it, at most half: for calls that are cancelled to answer */
 
 #endif

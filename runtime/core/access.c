@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "core/access_parts.h"
+#include "core/audit.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -323,6 +324,8 @@ static void wipe(struct waiting *w)
 static void refuse_call(struct call *call, int err, const char *why)
 {
     call->out.why = err == ERR_UNAUTHORIZED ? why : NULL;
+    if (err == ERR_UNAUTHORIZED || err == ERR_SCOPE)
+        audit_refused(call->core, err, call->out.why);
     call_fail(call, err, STR_NONE, STR_NONE);
 }
 

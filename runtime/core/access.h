@@ -60,7 +60,7 @@ enum access_anonymous {
      * taken; else nothing. */
     ANONYMOUS_AS_LISTENER,
     ANONYMOUS_OFF,
-    ANONYMOUS_ROLE, /* what the role of that name may */
+    ANONYMOUS_ROLE, /* what the role of that name may, unless that is everything: then nothing */
 };
 
 struct access_scope {

@@ -93,14 +93,25 @@ static int find_any_user(struct access_look *look, bool *ret)
     return err < 0 ? err : 0;
 }
 
+/* Whatever its tree says, nobody is a super user by a role of the config. */
+static int as_anonymous(struct access_look *look, const struct access_source *source,
+                        struct identity **ret)
+{
+    struct str role = look->rules->anonymous_role;
+    int err = make_with(look, source, STR(""), &role, 1, INT64_MAX, ret);
+    if (err < 0 || !role_is_super((*ret)->access.role))
+        return err;
+    identity_free(*ret);
+    return refuse(look, NULL);
+}
+
 static int find_nobody(struct access_look *look, const struct access_source *source,
                        struct identity **ret)
 {
     const struct access_rules *rules = look->rules;
-    struct str role = rules->anonymous_role;
     bool has_users;
     if (rules->anonymous == ANONYMOUS_ROLE)
-        return make_with(look, source, STR(""), &role, 1, INT64_MAX, ret);
+        return as_anonymous(look, source, ret);
     if (rules->anonymous == ANONYMOUS_OFF || !rules->is_loopback || rules->verifier)
         return refuse(look, NULL);
     int err = find_any_user(look, &has_users);

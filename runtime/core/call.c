@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/admission.h"
+#include "core/audit.h"
 #include "core/catalog.h"
 #include "core/core_state.h"
 #include "core/dispatch.h"
@@ -103,6 +104,7 @@ static void finish(struct call *call)
     admission_leave(call);
     if (call->core->config.metrics)
         metrics_count(call->core->config.metrics, call);
+    audit_call(call);
     if (!call->is_renewing)
         call->finish(call);
 }

@@ -86,6 +86,7 @@ struct call {
     bool is_admitted;                        /* core/admission.h: it was let through */
     uint64_t counted;                        /* likewise: among what runs of its session; 0: not */
     bool is_renewing, is_answered; /* the answer waits while the session is being renewed */
+    bool is_tool_error;            /* the result says isError */
     int64_t began_us;              /* monotonic */
     int err;                       /* that it was answered by, or 0 */
     bool is_silent;                /* cancelled: it got no answer */

@@ -61,6 +61,7 @@ static int write_failure(struct tenon_call *call, struct str text)
     result.content.n = 1;
     result.has_content = 1;
     MCP_SET(&result, is_error, true);
+    call->call->is_tool_error = true;
     return component_write_answer(call, &result);
 }
 

@@ -8,6 +8,7 @@
 #include "core/loop.h"
 #include "core/store.h"
 
+struct audit;
 struct bus;
 struct core;
 struct core_transfer;
@@ -36,7 +37,8 @@ struct core_config {
     uint32_t n_workers;
     struct name_globs operations_allow, operations_deny; /* allow without v: OPERATIONS_ALLOW */
     struct metrics
-        *metrics; /* core/metrics.h: the block of this worker; NULL: nothing is counted */
+        *metrics;        /* core/metrics.h: the block of this worker; NULL: nothing is counted */
+    struct audit *audit; /* core/audit.h: of this worker; NULL: off */
     const struct core_transfer *transfer; /* core/file_transfer.h; NULL: no files */
     /* core/access.h; NULL: nobody without a record may do anything. */
     const struct access_rules *access;

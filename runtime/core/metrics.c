@@ -185,6 +185,8 @@ void metrics_write(const struct metrics *blocks, uint32_t n, const struct metric
                          offsetof(struct metrics, gauges) + (size_t)i * sizeof blocks->gauges[0]));
     write_total(out, "tenon_refused_total", "Requests refused by their credential", "counter",
                 (int64_t)SUM(refused));
+    write_total(out, "tenon_audit_lost_total", "Lines of the audit that could not be written",
+                "counter", (int64_t)SUM(audit_lost));
     write_workers(blocks, n, out);
     write_total(out, "tenon_sessions", "Sessions in the store", "gauge", totals->sessions);
     write_total(out, "tenon_store_used_bytes", "What the database holds", "gauge",

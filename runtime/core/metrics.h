@@ -36,6 +36,7 @@ struct metrics {
     _Atomic uint64_t latency[METRIC_LATENCIES + 1]; /* that took as long; the last: longer */
     _Atomic uint64_t latency_us;                    /* of all */
     _Atomic uint64_t refused;                       /* at the head: 401, 403 */
+    _Atomic uint64_t audit_lost;                    /* lines of the audit that were not written */
     _Atomic uint64_t cpu_before_us, cpu_us;         /* of earlier lives; of this one */
     _Atomic uint64_t lives;
     _Atomic uint64_t gauges[METRIC_GAUGES];

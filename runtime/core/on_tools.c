@@ -84,6 +84,7 @@ static int write_result(struct call *call, struct str text, bool failed, struct 
     result.has_content = 1;
     if (meta.p)
         MCP_SET(&result, meta, meta);
+    call->is_tool_error = failed;
     if (failed)
         MCP_SET(&result, is_error, true);
     else

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "core/audit.h"
 #include "net/conn_access.h"
 #include "net/conn_stream.h"
 #include "net/loop.h"
@@ -197,6 +198,8 @@ int conn_refuse(struct conn *conn, int err, bool body_follows)
         .allow = err == ERR_HTTP_METHOD ? conn->plan.allow : NULL,
         .challenge = conn_challenge(conn, err, conn->why, &room),
     };
+    if (reply.status == 401 || reply.status == 403)
+        audit_refused(conn->fence->calls->core, err, conn->why);
     if (conn->phase == BODY || head->method == HTTP_POST)
         reply_write_error(&body, err);
     reply.body = buf_str(&body);

@@ -166,6 +166,12 @@ stop
 serve d --config <(echo '{"auth": {"anonymousRole": "reader"}}') || exit 1
 has "$(cat serve.log)" "there is no role reader, so clients without a token are refused" "anonymousRole: a missing one is said"
 stop
+echo '{"super_user": true}' >all.json
+role put reader all.json >/dev/null
+serve d --config <(echo '{"auth": {"anonymousRole": "reader"}}') || exit 1
+has "$(tail -3 serve.log)" "the role reader is of super users, so clients without a token are refused" "anonymousRole of super users: said at the start"
+is "$(status)" "401 " "anonymousRole of super users: they are refused"
+stop
 user drop ann >/dev/null && user drop 'Bö Li' >/dev/null
 serve d --config <(echo '{"auth": {"anonymousRole": "none"}}') || exit 1
 has "$(tail -3 serve.log)" "clients without a token are refused" "anonymousRole none: said at the start"

@@ -152,6 +152,18 @@ static inline void rig_become(const char *user, const char *role)
     bench_connect(&bench, "2025-06-18");
 }
 
+/* The same with what the roles allow together. */
+static inline void rig_become_both(const char *user, const char *one, const char *other)
+{
+    const struct role *both[2];
+    rig_become(user, one);
+    both[0] = bench.role;
+    rig_become(user, other);
+    both[1] = bench.role;
+    bench.role = role_join(both, 2, &rig_arena);
+    assert_non_null(bench.role);
+}
+
 /* The answer's body; it stays. */
 static inline struct str rig_ask(const char *method, const char *params)
 {

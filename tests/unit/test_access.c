@@ -42,6 +42,10 @@ static void nobody_has_the_role_that_the_operator_says(void **state)
     assert_is(NONE, "", "", "guest");
     make_user("ann", NULL);
     assert_is(NONE, "", "", "guest");
+    put_role("guest", SUPER);
+    assert_is(NONE, "", "", "!");
+    put_role("guest", READER);
+    assert_is(NONE, "", "", "guest");
     assert_int_equal(manage_drop_role(&manager, STR("guest")), 0);
     assert_is(NONE, "", "", "!");
     rules = (struct access_rules){.anonymous = ANONYMOUS_OFF, .is_loopback = true};

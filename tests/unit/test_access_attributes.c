@@ -240,6 +240,60 @@ static void shared_definitions_of_what_is_unread_are_not_shown(void **state)
     assert_true(rig_works(rig_call("create_cities", "{\"code\":\"dd\",\"name\":\"Delft\"}")));
 }
 
+/* ---- Bytes ---------------------------------------------------------------------------------- */
+
+static void what_is_binary_is_no_part_of_the_resource_either(void **state)
+{
+    (void)state;
+    bench_table(
+        &bench, "geo", "pics",
+        "{\"primaryKey\":\"code\",\"schema\":{\"type\":\"object\",\"properties\":{\"code\":{"
+        "\"type\":\"string\"},\"name\":{\"type\":\"string\"},\"purse\":{\"type\":\"string\","
+        "\"contentEncoding\":\"base64\"}}}}");
+    rig_row("create_pics", "{\"code\":\"pic\",\"name\":\"P\",\"purse\":\"aGVsbG8=\"}");
+    assert_true(rig_has(rig_ask("resources/read", "{\"uri\":\"db://geo/pics/pic\"}"), "#purse"));
+    rig_become("a", "{\"databases\":{\"geo\":{\"tables\":{\"pics\":{\"read\":true,"
+                    "\"attribute_permissions\":[{\"attribute_name\":\"purse\"}]}}}}}");
+    struct str row = rig_ask("resources/read", "{\"uri\":\"db://geo/pics/pic\"}");
+    assert_true(rig_works(row));
+    assert_false(rig_has(row, "purse") || rig_has(row, "aGVsbG8"));
+    rig_assert_alike(rig_ask("resources/read", "{\"uri\":\"db://geo/pics/pic#purse\"}"), "purse",
+                     rig_ask("resources/read", "{\"uri\":\"db://geo/pics/pic#qurse\"}"), "qurse");
+}
+
+/* ---- Several roles -------------------------------------------------------------------------- */
+
+/* Each grants what its own list leaves; what neither grants is not there. */
+static void roles_together_allow_what_one_of_them_does(void **state)
+{
+    (void)state;
+    rig_become_both(
+        "a", ROLE("\"read\":true", "{\"attribute_name\":\"purse\"},{\"attribute_name\":\"motto\"}"),
+        ROLE("\"read\":true,\"update\":true",
+             "{\"attribute_name\":\"purse\",\"update\":true},{\"attribute_name\":"
+             "\"motto\",\"read\":true}"));
+    struct str row = rig_call("get_cities", "{\"id\":\"aa\"}");
+    assert_true(rig_has(row, "Onwards"));
+    assert_false(rig_has(row, "purse"));
+    assert_true(rig_works(rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"purse\":9}}")));
+    assert_false(rig_works(rig_call("update_cities", "{\"id\":\"aa\",\"changes\":{\"motto\":1}}")));
+    assert_false(rig_has(rig_ask("tools/list", "{}"), "create_cities"));
+    ask_both("search_cities", "{\"where\":\"%s = 9\"}");
+}
+
+/* Of what the schema does not name, rows have it or not; schemas of tools stay as they are. */
+static void an_attribute_that_only_roles_name_is_in_no_schema(void **state)
+{
+    (void)state;
+    rig_become_both("a", ROLE(ALL, "{\"attribute_name\":\"extra\",\"read\":true,\"insert\":true}"),
+                    ROLE(ALL, "{\"attribute_name\":\"extra\",\"read\":true}"));
+    assert_false(rig_has(rig_ask("tools/list", "{}"), "extra"));
+    assert_true(rig_has(rig_call("get_cities", "{\"id\":\"aa\"}"), "Forwards"));
+    assert_true(
+        rig_works(rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"C\",\"extra\":1}")));
+    assert_false(rig_works(rig_call("update_cities", "{\"id\":\"cc\",\"changes\":{\"extra\":2}}")));
+}
+
 /* ---- Cursors -------------------------------------------------------------------------------- */
 
 static void cursor_of(struct str answer, char *ret)
@@ -327,6 +381,9 @@ int main(void)
         ROLE_TEST(faults_do_not_tell_of_it),
         ROLE_TEST(who_may_not_give_what_rows_must_have_creates_none),
         ROLE_TEST(shared_definitions_of_what_is_unread_are_not_shown),
+        ROLE_TEST(what_is_binary_is_no_part_of_the_resource_either),
+        ROLE_TEST(roles_together_allow_what_one_of_them_does),
+        ROLE_TEST(an_attribute_that_only_roles_name_is_in_no_schema),
         ROLE_TEST(cursors_serve_who_got_them),
         ROLE_TEST(CATALOG_ROLES_MAX_roles_are_kept_and_the_oldest_goes),
         ROLE_TEST(together_they_have_CATALOG_BYTES_MAX),

@@ -54,6 +54,7 @@ static int use(unsigned worker, const struct manage_token *token)
 static struct wire *listen_as(unsigned worker, const struct manage_token *token)
 {
     assert_int_equal(use(worker, token), 0);
+    clock_advance_ms(1); /* the later one has the higher token */
     return listen_at(worker, NULL);
 }
 
@@ -144,8 +145,24 @@ static void who_is_switched_off_or_dropped_is_gone(void **state)
     assert_true(of_bob->ended);
 }
 
-/* Who is let in by records that are older than what the worker has looked at. */
-static void who_comes_late_is_looked_at(void **state)
+/* The records move while the request is on its way from its head to its end. */
+static void a_request_is_judged_by_the_records_of_its_end(void **state)
+{
+    (void)state;
+    struct manage_token ann = make_token("ann", 0), other = make_token("ann", 0);
+    connect_as(&other);
+    assert_int_equal(use(0, &ann), 0);
+    revoke_token(&ann);
+    rig_settle(&rig);
+    rig_get_refused(&rig, 0, NULL, 401);
+    assert_int_equal(use(0, &other), 0);
+    put_role(READS_BOOKS);
+    rig_settle(&rig);
+    request("resources/subscribe", SECRET_URI, NULL, "!{\"code\":-32002}");
+}
+
+/* Nobody has looked since, so he is let in, and goes with the first look. */
+static void who_comes_before_the_wake_is_looked_at(void **state)
 {
     (void)state;
     struct manage_token ann = make_token("ann", 0), other = make_token("ann", 0);
@@ -153,9 +170,10 @@ static void who_comes_late_is_looked_at(void **state)
     struct wire *stays = listen_as(0, &other);
     assert_int_equal(use(0, &ann), 0);
     revoke_token(&ann);
+    clock_advance_ms(1);
+    struct wire *late = rig_get(&rig, 0, NULL);
+    assert_non_null(late);
     rig_settle(&rig);
-    struct wire *late = listen_at(0, NULL);
-    rig_tick(&rig, 1000);
     assert_true(late->ended && !stays->ended);
 }
 
@@ -256,6 +274,51 @@ static void who_may_not_read_it_any_more_is_not_told(void **state)
     assert_int_equal(n_updates(w), 4); /* the subscriptions stand */
 }
 
+#define NOTE(members) "{\"databases\":{\"shop\":{\"tables\":{\"note\":{" members "}}}}}"
+
+/* The last column of the matrix (test_access_matrix.c): who may read it is told. */
+static const struct {
+    const char *tree;
+    bool reads;
+} notified[] = {
+    {"{}", false},
+    {"{\"super_user\":true}", true},
+    {NOTE(""), false},
+    {NOTE("\"read\":true"), true},
+    {NOTE("\"describe\":true"), false},
+    {NOTE("\"insert\":true,\"update\":true,\"delete\":true"), false},
+    {NOTE("\"read\":true,\"attribute_permissions\":[{\"attribute_name\":\"text\"}]"), true},
+    {NOTE("\"read\":true,\"attribute_permissions\":[{\"attribute_name\":\"key\"}]"), false},
+    {"{\"databases\":{\"shop\":{\"describe\":true}}}", false},
+    {"{\"databases\":{\"shop\":{\"tables\":{\"*\":{\"read\":true}}}}}", true},
+    {"{\"databases\":{\"shop\":{\"tables\":{\"*\":{\"read\":true},\"note\":{}}}}}", false},
+    {"{\"databases\":{\"*\":{\"tables\":{\"note\":{\"read\":true}}},\"shop\":{}}}", false},
+    {"{\"operations\":[\"*\"],\"tools\":[\"*\"],\"resources\":[\"*\"],\"components\":[\"*\"]}",
+     false},
+};
+
+static void who_may_read_is_who_is_told_and_who_may_subscribe(void **state)
+{
+    (void)state;
+    struct manage_token ann = make_token("ann", 0);
+    connect_as(&ann);
+    struct wire *w = listen_as(1, &ann);
+    subscribe(SECRET_URI);
+    subscribe_all("db://shop/note");
+    for (size_t i = 0; i < sizeof notified / sizeof *notified; i++) {
+        unsigned before = n_updates(w);
+        put_role(notified[i].tree);
+        write_note("a");
+        rig_settle(&rig);
+        rig_tick(&rig, 1000);
+        if (n_updates(w) - before != (notified[i].reads ? 2 : 0))
+            fail_msg("%s: told %u times", notified[i].tree, n_updates(w) - before);
+        assert_int_equal(use(1, &ann), 0);
+        request("resources/subscribe", SECRET_URI, NULL,
+                notified[i].reads ? "{}" : "!{\"code\":-32002}");
+    }
+}
+
 static void a_change_of_the_role_is_told_as_changed_lists(void **state)
 {
     (void)state;
@@ -312,11 +375,13 @@ int main(void)
         ACCESS_TEST(a_revoked_token_ends_its_streams_on_all_workers),
         ACCESS_TEST(an_expired_token_ends_its_stream),
         ACCESS_TEST(who_is_switched_off_or_dropped_is_gone),
-        ACCESS_TEST(who_comes_late_is_looked_at),
+        ACCESS_TEST(a_request_is_judged_by_the_records_of_its_end),
+        ACCESS_TEST(who_comes_before_the_wake_is_looked_at),
         ACCESS_TEST(the_answer_of_a_call_is_an_error_then),
         ACCESS_TEST(a_call_that_does_not_end_loses_its_stream_after_ACCESS_END_MS),
         ACCESS_TEST(a_call_goes_on_as_what_it_began_as),
         ACCESS_TEST(who_may_not_read_it_any_more_is_not_told),
+        ACCESS_TEST(who_may_read_is_who_is_told_and_who_may_subscribe),
         ACCESS_TEST(a_change_of_the_role_is_told_as_changed_lists),
         ACCESS_TEST(what_changed_while_nobody_listened_is_told_by_the_next_stream),
         ACCESS_TEST(a_table_that_goes_is_told_to_who_might_read_it),
