@@ -72,7 +72,7 @@ export async function startServer(config, definitions = {}, words = []) {
   writeFileSync(configFile, JSON.stringify(config));
   const log = openSync(join(dir, 'log'), 'a');
   const child = spawn(binary, ['serve', '--config', configFile, '--data', data, '--listen', '127.0.0.1:0',
-    '--metrics-listen', 'off', '--workers', '2', '--port-file', portFile, ...words], { stdio: ['ignore', log, log] });
+    '--metrics-listen', 'off', '--no-rate-limit', '--workers', '2', '--port-file', portFile, ...words], { stdio: ['ignore', log, log] });
   const ended = new Promise((wake) => child.once('exit', (code) => wake(code)));
   const port = await waitForPort(portFile, child).catch((error) => {
     child.kill('SIGKILL');

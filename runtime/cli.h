@@ -89,6 +89,10 @@ int cli_gather_components(const struct cli_args *args, struct arena *arena,
         "--component", "PATH", "a shared object, or a folder with component.json; repeatable", \
             NULL                                                                               \
     }
+#define CLI_OPTION_NO_RATE_LIMIT                                                             \
+    {                                                                                        \
+        "--no-rate-limit", NULL, "whatever the settings say of rateLimit; quotas hold", NULL \
+    }
 #define CLI_OPTIONS_END        \
     {                          \
         NULL, NULL, NULL, NULL \

@@ -13,6 +13,7 @@
 #include "cli_access.h"
 #include "cli_audit.h"
 #include "cli_auth.h"
+#include "cli_limits.h"
 #include "cli_public.h"
 #include "component_watch.h"
 #include "components.h"
@@ -54,7 +55,8 @@ struct server {
     uint32_t seen;                 /* of `asked` in the keeper, of `passed` in a worker */
 };
 
-static void fill_core_config(const struct config *config, struct core_config *ret)
+static void fill_core_config(const struct cli_args *args, const struct config *config,
+                             struct core_config *ret)
 {
     *ret = (struct core_config){
         .session_idle_ms = config->session_idle_s * INT64_C(1000),
@@ -75,6 +77,8 @@ static void fill_core_config(const struct config *config, struct core_config *re
         .operations_allow = {config->operations_allow.v, config->operations_allow.n},
         .operations_deny = {config->operations_deny.v, config->operations_deny.n},
     };
+    for (int i = 0; i < 2; i++)
+        cli_limits_fill(&config->limits[i], !cli_value(args, "--no-rate-limit"), &ret->limits[i]);
 }
 
 /* The configuration as it is now; only what may change while a server runs counts. Also in the
@@ -87,7 +91,7 @@ static int read_again(struct server *server)
     arena_init(&arena, 0);
     int status = cli_config(server->args, &arena, &config); /* it says what is wrong */
     if (status == 0) {
-        fill_core_config(&config, &now);
+        fill_core_config(server->args, &config, &now);
         core_config_renew(&server->core_config, &now);
     }
     arena_done(&arena);
@@ -335,8 +339,9 @@ static int validate(void *ctx)
         log_error("SIGHUP: the configuration is wrong; the one that holds stays");
     else
         log_info(
-            "SIGHUP: times of sessions and of questions to clients, and sizes of list pages, "
-            "hold as they are now, folders of components are read again; all else as it was at "
+            "SIGHUP: times of sessions and of questions to clients, sizes of list pages, rates and "
+            "quotas hold as they are now, folders of components are read again; all else as it was "
+            "at "
             "the start");
     return err;
 }
@@ -378,11 +383,12 @@ static int server_init(struct server *server, const struct cli_args *args)
         .dir = server->config.data_dir,
         .mode = server->config.mode,
     };
-    fill_core_config(&server->config, &server->core_config);
+    fill_core_config(args, &server->config, &server->core_config);
     server->transfer = transfer_jobs(server->config.data_dir);
     server->core_config.transfer = &server->transfer;
     server->core_config.access = &server->access;
-    return 0;
+    server->core_config.rates = cli_limits_new();
+    return server->core_config.rates ? 0 : cli_failed("%s", err_text(ERR_NO_MEMORY));
 }
 
 static uint32_t count_workers(const struct config *config)
@@ -432,6 +438,7 @@ static int serve(struct server *server)
         .n_hosts = config->allowed_hosts.n,
         .allow_client_delete = config->allow_client_delete,
         .heartbeat_ms = config->heartbeat_s * INT64_C(1000),
+        .identity_header = {config->limits[0].identity_header, config->limits[1].identity_header},
     };
     const struct net_callbacks callbacks = {
         .ctx = server,
@@ -526,6 +533,7 @@ static const struct cli_option serve_options[] = {
      "audit.file"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",
      "mcp.session.allowClientDelete"},
+    CLI_OPTION_NO_RATE_LIMIT,
     {"--port-file", "FILE", "gets the port as decimal text once it is open", NULL},
     {"--print-client", NULL, "print what to paste into a client once it serves", NULL},
     CLI_OPTIONS_END,
@@ -541,7 +549,8 @@ const struct cli_command cli_serve = {
 };
 
 static const struct cli_option stdio_options[] = {
-    CLI_OPTION_CONFIG, CLI_OPTION_DATA, CLI_OPTION_MODE, CLI_OPTION_COMPONENT, CLI_OPTIONS_END,
+    CLI_OPTION_CONFIG,    CLI_OPTION_DATA,          CLI_OPTION_MODE,
+    CLI_OPTION_COMPONENT, CLI_OPTION_NO_RATE_LIMIT, CLI_OPTIONS_END,
 };
 
 const struct cli_command cli_stdio = {

@@ -14,9 +14,10 @@
 #include "wire/json_write.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum kind { COUNT, SWITCH, TEXT, ADDRESS, ADDRESS_OR_OFF, PATH, MODE, LIST, OBJECT };
+enum kind { COUNT, RATE, SWITCH, TEXT, HEADER, ADDRESS, ADDRESS_OR_OFF, PATH, MODE, LIST };
 
 struct key {
     const char *path;
@@ -29,10 +30,69 @@ struct key {
 
 #define AT(member) offsetof(struct config, member)
 #define DAY_S      86400
-#define IDLE_PROFILE(profile)                                   \
-    {profile ".rateLimit", OBJECT, AT(idle), 0, 0, NULL, NULL}, \
-    {                                                           \
-        profile ".quota", OBJECT, AT(idle), 0, 0, NULL, NULL    \
+/* Rates and quotas of a profile, with the defaults of the first four. */
+#define LIMITS(profile, i, per_tool, burst, per_session, at_once)                             \
+    {                                                                                         \
+        profile ".rateLimit.perToolPerSecond",                                                \
+        RATE,                                                                                 \
+        AT(limits[i].tool_per_s),                                                             \
+        0,                                                                                    \
+        0,                                                                                    \
+        per_tool,                                                                             \
+        "calls of one tool in a session; 0: any number"},                                     \
+        {profile ".rateLimit.perToolBurst",                                                   \
+         COUNT,                                                                               \
+         AT(limits[i].tool_burst),                                                            \
+         0,                                                                                   \
+         RATE_BURST_MAX,                                                                      \
+         burst,                                                                               \
+         "of these at once; 0: as many as in a second"},                                      \
+        {profile ".rateLimit.sessionPerSecond",                                               \
+         RATE,                                                                                \
+         AT(limits[i].session_per_s),                                                         \
+         0,                                                                                   \
+         0,                                                                                   \
+         per_session,                                                                         \
+         "calls of a session, and as many at once; 0: any number"},                           \
+        {profile ".rateLimit.sessionConcurrency",                                             \
+         COUNT,                                                                               \
+         AT(limits[i].session_concurrency),                                                   \
+         0,                                                                                   \
+         CONCURRENCY_MAX,                                                                     \
+         at_once,                                                                             \
+         "calls of a session that run at the same time; 0: any number"},                      \
+        {profile ".rateLimit.perClientPerSecond",                                             \
+         RATE,                                                                                \
+         AT(limits[i].client_per_s),                                                          \
+         0,                                                                                   \
+         0,                                                                                   \
+         "0",                                                                                 \
+         "calls of a user, or without one of an address; 0: any number"},                     \
+        {profile ".rateLimit.perClientBurst",                                                 \
+         COUNT,                                                                               \
+         AT(limits[i].client_burst),                                                          \
+         0,                                                                                   \
+         RATE_BURST_MAX,                                                                      \
+         "0",                                                                                 \
+         "of these at once; 0: as many as in a second"},                                      \
+        {profile ".rateLimit.identityHeader",                                                 \
+         HEADER,                                                                              \
+         AT(limits[i].identity_header),                                                       \
+         0,                                                                                   \
+         0,                                                                                   \
+         NULL,                                                                                \
+         "header that stands for the address, up to a comma: of a proxy that always sets it " \
+         "itself"},                                                                           \
+        {profile ".quota.perUser",                                                            \
+         COUNT,                                                                               \
+         AT(limits[i].quota),                                                                 \
+         0,                                                                                   \
+         1000000000,                                                                          \
+         "0",                                                                                 \
+         "calls of a user, or without one of an address, in a window; 0: any number"},        \
+    {                                                                                         \
+        profile ".quota.windowSeconds", COUNT, AT(limits[i].quota_window_s), 1,               \
+            QUOTA_WINDOW_MAX_S, "86400", "length of a window; the first began in 1970"        \
     }
 
 static const struct key keys[] = {
@@ -103,7 +163,7 @@ static const struct key keys[] = {
      "JSON text of a row that a client writes"},
     {"mcp.application.allow", LIST, AT(idle), 0, 0, NULL, NULL},
     {"mcp.application.deny", LIST, AT(idle), 0, 0, NULL, NULL},
-    IDLE_PROFILE("mcp.application"),
+    LIMITS("mcp.application", 0, "25", "50", "200", "50"),
     {"mcp.operations.mountPath", PATH, AT(operations_path), 0, 0, "/mcp/operations",
      "path of the endpoint to manage the database by"},
     {"mcp.operations.maxTools", COUNT, AT(operations_tools), 1, 10000, "200",
@@ -112,7 +172,7 @@ static const struct key keys[] = {
      "operations that may be called; * stands for any characters"},
     {"mcp.operations.deny", LIST, AT(operations_deny), 0, 0, NULL,
      "operations that may not be, even if they are allowed"},
-    IDLE_PROFILE("mcp.operations"),
+    LIMITS("mcp.operations", 1, "10", "20", "100", "25"),
     {"mcp.serverRequest.timeoutMs", COUNT, AT(ask_timeout_ms), 1, ASK_TIMEOUT_MAX_MS, "30000",
      "how long a client may take to answer a request of the server"},
     {"mcp.subscriptions.coalesceMs", COUNT, AT(coalesce_ms), 0, COALESCE_MS_MAX, "0",
@@ -127,8 +187,13 @@ static const struct {
     const char *schema, *expected;
 } kinds[] = {
     [COUNT] = {"\"type\":\"integer\"", "a whole number"}, /* the range comes behind it */
+    [RATE] = {"\"type\":\"number\",\"minimum\":0,\"maximum\":100000,\"not\":{"
+              "\"exclusiveMinimum\":0,\"exclusiveMaximum\":0.0001}",
+              "0 or a number from 0.0001 to 100000"},
     [SWITCH] = {"\"type\":\"boolean\"", "true or false"},
     [TEXT] = {"\"type\":\"string\",\"pattern\":\"^[^\\\\u0000]+$\"", "a string that is not empty"},
+    [HEADER] = {"\"type\":\"string\",\"pattern\":\"^[0-9A-Za-z-]{1,64}$\"",
+                "the name of a header, such as X-Real-IP"},
     [ADDRESS] = {"\"type\":\"string\",\"pattern\":\"^(\\\\[[!-~]{1,63}\\\\]|[!-9;-Z^-~]{1,63}):[0-"
                  "9]{1,5}$\"",
                  "HOST:PORT, such as 127.0.0.1:8750 or [::1]:8750"},
@@ -142,7 +207,6 @@ static const struct {
     [MODE] = {"\"enum\":[\"sync\",\"nosync\"]", "\"sync\" or \"nosync\""},
     [LIST] = {"\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1}",
               "an array of strings that are not empty"},
-    [OBJECT] = {"\"type\":\"object\"", "an object"},
 };
 
 /* A value on its way into the config, and where complaints about it go. */
@@ -322,6 +386,9 @@ static int store(const struct setting *s, const struct tape_node *value)
     case COUNT:
         *(uint32_t *)target = (uint32_t)value->v.i;
         return 0;
+    case RATE:
+        *(double *)target = value->kind == TAPE_INT ? (double)value->v.i : value->v.d;
+        return 0;
     case SWITCH:
         *(bool *)target = value->kind == TAPE_TRUE;
         return 0;
@@ -335,10 +402,9 @@ static int store(const struct setting *s, const struct tape_node *value)
     case LIST:
         return store_list(target, value, s->arena);
     case TEXT:
+    case HEADER:
     case PATH:
         return store_text(target, tape_str(value), s->arena);
-    case OBJECT:
-        break;
     }
     return 0;
 }
@@ -530,6 +596,8 @@ void config_init(struct config *config)
             store_address(target, str_of(key->standard));
         else if (key->kind == COUNT && str_to_u64(str_of(key->standard), &count) == 0)
             *(uint32_t *)target = (uint32_t)count;
+        else if (key->kind == RATE)
+            *(double *)target = strtod(key->standard, NULL);
     }
 }
 

@@ -26,6 +26,15 @@ struct config_address {
 
 #define CONFIG_OFF "off" /* as the host of an address: none */
 
+/* Of a profile; core/admission.h. Rates and counts: 0 is off; bursts: 0 is what comes in a second.
+ */
+struct config_limits {
+    double tool_per_s, session_per_s, client_per_s;
+    uint32_t tool_burst, client_burst, session_concurrency;
+    const char *identity_header; /* NULL: none */
+    uint32_t quota, quota_window_s;
+};
+
 struct config {
     struct config_address listen;
     struct config_address metrics_listen; /* no host: not given */
@@ -56,9 +65,8 @@ struct config {
     const char *auth_resource, *auth_issuer, *auth_audience, *auth_jwks, *auth_required_scope;
     struct config_list auth_servers, auth_scopes;
     uint32_t auth_jwks_max_age_s, auth_clock_skew_s;
+    struct config_limits limits[2]; /* per enum call_profile */
     union {
-        uint32_t count;
-        const char *text;
         struct config_list list;
     } idle; /* where values of keys without effect end; nobody reads it */
 };

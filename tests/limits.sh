@@ -16,7 +16,6 @@ hit_by=(
     "CONNS_MAX                  test_http_limits.c       conns_max"
     "BYTES_IN_FLIGHT_MAX        test_http_limits.c       bytes_in_flight_max"
     "HTTP_BODY_DEADLINE_MS      test_http_traps.c        body_deadline_ms"
-    "HTTP_HEAD_DEADLINE_MS      test_http_traps.c        head_deadline_ms"
     "HTTP_KEEPALIVE_MS          test_http_traps.c        keepalive_ms"
     "HTTP_SEND_STALL_MS         test_http_limits.c       send_stall_ms"
     "HTTP_SEND_MAX_MS           test_http_limits.c       send_max_ms"

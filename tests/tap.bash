@@ -39,7 +39,7 @@ serve() {
     local data=$1
     shift
     rm -f "$tmp/port"
-    "$TENON" serve --data "$data" --listen 127.0.0.1:0 --port-file "$tmp/port" --metrics-listen off "$@" >"$tmp/serve.out" 2>>"$tmp/serve.log" &
+    "$TENON" serve --data "$data" --listen 127.0.0.1:0 --port-file "$tmp/port" --metrics-listen off --no-rate-limit "$@" >"$tmp/serve.out" 2>>"$tmp/serve.log" &
     server=$!
     reap "$server"
     until_true 20 test -s "$tmp/port" || { cat "$tmp/serve.log"; return 1; }

@@ -158,6 +158,7 @@
 /* Users, roles, tokens: core/access.h */
 #define ACCESS_NAME_BYTES   256
 #define ACCESS_RECORD_BYTES (256u << 10) /* of a role: its whole tree */
+#define ROLE_ATTRIBUTES_MAX 1000         /* of one table that a role lists */
 #define ACCESS_RECORDS_MAX  100000u      /* users, roles and tokens together; ERR_LIMIT beyond */
 #define QUOTAS_MAX          100000u /* whose window stands; what has none yet is refused beyond */
 #define CREDENTIAL_BYTES    (8u << 10) /* of an Authorization header; more is refused unread */

@@ -147,8 +147,6 @@ bool access_watch_look(struct core *core)
     struct access_watch *watch = &core->watch;
     uint64_t version;
     int64_t now_ms = clock_wall_ms();
-    if (!core->streams->readers && !core->running.first)
-        return true;
     if (access_version_now(core, &version) < 0)
         return false;
     if (version == watch->version && !watch->is_due && now_ms < watch->expires_ms)
@@ -156,6 +154,19 @@ bool access_watch_look(struct core *core)
     watch->version = version;
     look_at_all(core, now_ms);
     return !watch->is_due;
+}
+
+int access_watch_arrived(struct core *core, struct call *call)
+{
+    struct access *now, *before = call->in.access;
+    if (!before->source || before->version >= core->watch.version)
+        return 0;
+    int err = access_renew(core, before, &now, &call->out.why);
+    if (err < 0)
+        return err;
+    call->in.access = now;
+    access_unref(before);
+    return 0;
 }
 
 void access_watch_tick(struct core *core)

@@ -13,7 +13,7 @@
 #ifndef TENON_CORE_ACCESS_WATCH_H
 #define TENON_CORE_ACCESS_WATCH_H
 
-#include "core/access.h"
+#include "core/call.h"
 
 struct access_watch {
     uint64_t version;   /* of the records by which all were looked at */
@@ -23,6 +23,9 @@ struct access_watch {
 };
 
 void access_watch_init(struct access_watch *watch);
+/* A call that is to be handled now, by records that may have moved since its head came: a body may
+ * take its time. 0, or why not, as access_identify. */
+int access_watch_arrived(struct core *core, struct call *call);
 /* Somebody stays: a stream, a call. */
 void access_watch_add(struct core *core, const struct access *access);
 /* Cheap if nothing has moved. False: it cannot be known now, so nothing is to be told; ask again

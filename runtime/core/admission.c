@@ -10,7 +10,8 @@
 #include "core/table_run.h"
 #include "wire/json_write.h"
 
-#define NS_PER_S 1000000000u
+#define NS_PER_S      1000000000u
+#define TOLD_AGAIN_MS 60000
 
 enum scope { PER_TOOL, SESSION_RATE, PER_CLIENT, N_BUCKETS, CONCURRENCY = N_BUCKETS };
 
@@ -206,6 +207,16 @@ struct taking {
     struct str name; /* of the tool */
 };
 
+/* At most once a minute. */
+static void tell_uncounted(struct core *core, int err)
+{
+    int64_t now_ms = clock_mono_ms();
+    if (core->quota_told_ms && now_ms - core->quota_told_ms < TOLD_AGAIN_MS)
+        return;
+    core->quota_told_ms = now_ms;
+    log_error("quotas cannot be counted, calls are denied: %s", err_text(err));
+}
+
 static int deny_quota(struct taking *t, int err)
 {
     int64_t left_ms = t->op.until_ms - clock_wall_ms();
@@ -216,7 +227,7 @@ static int deny_quota(struct taking *t, int err)
         .wait_s = left_ms > 0 ? (uint32_t)((left_ms + 999) / 1000) : 1,
     };
     if (err != ERR_QUOTA) {
-        log_error("a quota cannot be counted, and denies: %s", err_text(err));
+        tell_uncounted(t->call->core, err);
         d.text = "The quota cannot be counted now";
         d.wait_s = 1;
     }

@@ -39,6 +39,7 @@ struct core {
     struct jobs jobs;
     struct batches batches;
     struct accesses *accesses;
+    int64_t quota_told_ms; /* when the log was told last that quotas cannot be counted; 0: never */
     struct access_watch watch;
     struct bus *own_bus; /* if the config has none; NULL */
     struct mail mail;

@@ -274,8 +274,9 @@ void core_handle(struct core *core, struct call *call)
 {
     call->core = core;
     call->began_us = clock_mono_us();
-    if (!call->in.access)
-        dispatch_fail(call, ERR_UNAUTHORIZED);
+    int err = call->in.access ? access_watch_arrived(core, call) : ERR_UNAUTHORIZED;
+    if (err < 0)
+        dispatch_fail(call, err);
     else if (!core->config.profile_enabled[call->in.profile])
         dispatch_fail(call, ERR_NO_ENDPOINT);
     else if (call->in.verb == CALL_POST)

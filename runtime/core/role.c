@@ -72,13 +72,17 @@ static const char form_definitions[] =
                            ",\"table\":{\"type\":\"object\",\"properties\":{\"describe\":" FLAG
                            ",\"read\":" FLAG ",\"insert\":" FLAG ",\"update\":" FLAG
                            ",\"delete\":" FLAG
-                           ",\"attribute_permissions\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/"
-                           "$defs/attribute\"}}}," CLOSED
-                           ",\"attribute\":{\"type\":\"object\",\"properties\":{\"attribute_name\":"
-                           "{\"type\":"
-                           "\"string\",\"pattern\":\"^[A-Za-z][A-Za-z0-9_]{0,63}$\"},\"read\":" FLAG
-                           ",\"insert\":" FLAG ",\"update\":" FLAG
-                           "},\"required\":[\"attribute_name\"]," CLOSED "},";
+                           ",\"attribute_permissions\":{\"type\":\"array\",\"maxItems\":" TEXT_OF(
+                               ROLE_ATTRIBUTES_MAX) ",\"items\":{\"$ref\":\"#/"
+                                                    "$defs/attribute\"}}}," CLOSED
+                                                    ",\"attribute\":{\"type\":\"object\","
+                                                    "\"properties\":{\"attribute_name\":"
+                                                    "{\"type\":"
+                                                    "\"string\",\"pattern\":\"^[A-Za-z][A-Za-z0-9_]"
+                                                    "{0,63}$\"},\"read\":" FLAG ",\"insert\":" FLAG
+                                                    ",\"update\":" FLAG
+                                                    "},\"required\":[\"attribute_name\"]," CLOSED
+                                                    "},";
 static const char *const permission_names[PERMISSIONS] = {
     [MAY_DESCRIBE] = "describe", [MAY_READ] = "read",     [MAY_INSERT] = "insert",
     [MAY_UPDATE] = "update",     [MAY_DELETE] = "delete",

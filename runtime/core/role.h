@@ -15,7 +15,8 @@
  * attribute, only what it says is allowed of that one; attributes that are not listed have what the
  * table has. In lists of names * stands for any characters.
  *
- * Attributes are those of the top of a row. Whoever may not read the primary key does not see the
+ * Attributes are those of the top of a row, at most ROLE_ATTRIBUTES_MAX of a table; the schema need
+ * not name them. Whoever may not read the primary key does not see the
  * table at all. Operations that change the structure of a table (create, alter and drop tables and
  * indexes) ask for the operation alone; the others look at the role's tables as well.
  *

@@ -33,6 +33,7 @@ struct table_attribute {
     /* As a role sees the table (table_view.h) `hidden` is what it may not read. What is hidden by
      * the definition is all of these. */
     bool unknown, no_insert, no_update;
+    bool is_other; /* the schema does not name it, but a role does: rows may have it all the same */
     enum attribute_role role;
     enum attribute_default fill;
     const struct tape_node *value; /* of DEFAULT_VALUE */

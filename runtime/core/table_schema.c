@@ -38,7 +38,7 @@ static bool has_place(const struct table_attribute *a, enum view view)
         [VIEW_DESCRIBED] = a->unknown,
         [VIEW_REPLACING] = a->no_update || a->role,
     };
-    return !left_out[view];
+    return !a->is_other && !left_out[view];
 }
 
 /* Keywords by whose side nothing can be added to "type". */

@@ -151,7 +151,7 @@ static void write_changes(const struct table *table, struct buf *out)
     bool first = true;
     for (uint32_t i = 0; i < table->n_attributes; i++) {
         const struct table_attribute *a = &table->attributes[i];
-        if (i == table->key || a->no_update || a->role)
+        if (i == table->key || a->no_update || a->role || a->is_other)
             continue;
         if (!first)
             buf_add_char(out, ',');
@@ -167,7 +167,7 @@ static void write_names(const struct table *table, struct buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < table->n_attributes; i++) {
-        if (table->attributes[i].hidden)
+        if (table->attributes[i].hidden || table->attributes[i].is_other)
             continue;
         if (!first)
             buf_add_char(out, ',');

@@ -73,14 +73,21 @@ static void limit_attribute(struct viewing *v, struct table_attribute *a, bool i
         a->no_update = a->hidden;
 }
 
+/* Two roles may list the same one: it is there twice then, and both say the same. */
 static void add_other(void *ctx, struct str name)
 {
     static const struct tape_node anything = {.kind = TAPE_TRUE};
     struct viewing *v = ctx;
     struct table *t = v->view;
-    if (!table_find_attribute(t, name))
+    if (!table_find_attribute(v->table, name))
         t->attributes[t->n_attributes++] =
-            (struct table_attribute){.name = name, .schema = &anything};
+            (struct table_attribute){.name = name, .schema = &anything, .is_other = true};
+}
+
+static bool has_others(const struct table *table)
+{
+    const struct tape_node *more = tape_get(table->schema, STR("additionalProperties"));
+    return !more || more->kind != TAPE_FALSE || tape_get(table->schema, STR("patternProperties"));
 }
 
 static int copy_attributes(struct viewing *v, struct arena *arena)
@@ -95,7 +102,8 @@ static int copy_attributes(struct viewing *v, struct arena *arena)
     for (int i = 0; i < ROLES; i++)
         if (from->by_role[i])
             to->by_role[i] = &to->attributes[from->by_role[i] - from->attributes];
-    role_each_attribute(v->role, from->database, from->name, add_other, v);
+    if (has_others(from))
+        role_each_attribute(v->role, from->database, from->name, add_other, v);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #ifndef TENON_NET_CONN_H
 #define TENON_NET_CONN_H
 
+#include "net/client.h"
 #include "net/deadline.h"
 #include "net/exchange.h"
 #include "net/head_read.h"
@@ -47,7 +48,8 @@ struct conn {
     struct lws *wsi;
     int fd;
     const struct net_address *address;
-    struct head_scan scan; /* of the head that comes or came last */
+    char client[CLIENT_BYTES]; /* whose address; "": not asked for yet */
+    struct head_scan scan;     /* of the head that comes or came last */
     enum phase phase;
     bool last;                  /* closes after this reply */
     struct conn_stream *stream; /* while STREAMING */

@@ -46,6 +46,17 @@ static int identify(struct conn *conn)
     return entry->is_later ? 0 : refusal_of(err);
 }
 
+/* The address stays that of the connection, so the system is asked for it once. */
+static struct str find_client(struct conn *conn)
+{
+    const char *header = conn->fence->config->identity_header[conn->plan.profile];
+    struct str named =
+        header ? client_named(head_read_named(&conn->fence->reader, conn->wsi, header)) : STR_NONE;
+    if (!named.p && !conn->client[0])
+        client_address(conn->fd, conn->client);
+    return named.p ? named : str_of(conn->client);
+}
+
 void conn_judge(struct conn *conn)
 {
     const struct net_config *config = conn->fence->config;
@@ -58,6 +69,8 @@ void conn_judge(struct conn *conn)
     conn->verdict = identify(conn);
     if (conn->verdict == 0)
         conn->verdict = head_judge_rest(config, head, &conn->plan);
+    if (conn->verdict == 0)
+        conn->entry.client = find_client(conn);
 }
 
 void conn_forget_entry(struct conn *conn)

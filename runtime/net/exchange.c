@@ -135,6 +135,7 @@ static bool fill_call(struct exchange *x, const struct http_head *head,
     x->is_later = entry->is_later;
     return (!entry->is_later || copy_credential(x, &entry->credential)) &&
            copy_present(&call->arena, plan->allowed_origin, &x->allowed_origin) &&
+           copy_present(&call->arena, entry->client, &call->in.client) &&
            copy_present(&call->arena, head->session_id, &call->in.session_id) &&
            copy_present(&call->arena, head->version, &call->in.version) &&
            copy_present(&call->arena, head->last_event, &call->in.last_event);

@@ -35,6 +35,7 @@ struct entry {
     struct access *access; /* a reference, or NULL if it is found later */
     bool is_later;
     struct credential credential; /* borrowed from the head */
+    struct str client;            /* where he comes from; borrowed as well */
 };
 
 /* Zeroed but for `calls` is ready. */

@@ -4,9 +4,11 @@
 #include "base/err.h"
 #include "base/limits.h"
 
+#include <ctype.h>
 #include <libwebsockets.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TEXT_BYTES (2 * HTTP_HEADER_BYTES)
 
@@ -75,6 +77,38 @@ static void read_custom(struct head_reader *r, struct lws *wsi, size_t i)
     char *room = n >= 0 ? text_room(r, n) : NULL;
     if (room && (n = lws_hdr_custom_copy(wsi, room, n + 1, name.p, (int)name.n)) >= 0)
         *member(&r->head, custom_headers[i].offset) = trimmed(room, n);
+}
+
+/* Of some names libwebsockets keeps a number instead of the text; -1: of others. */
+static int find_token(const char *name, size_t n)
+{
+    for (int i = 0; i < WSI_TOKEN_COUNT; i++) {
+        const char *known = (const char *)lws_token_to_string((enum lws_token_indexes)i);
+        if (known && strncasecmp(known, name, n) == 0 && strcmp(known + n, ":") == 0)
+            return i;
+    }
+    return -1;
+}
+
+struct str head_read_named(struct head_reader *r, struct lws *wsi, const char *name)
+{
+    char lower[80];
+    size_t len = 0;
+    while (name[len] && len < sizeof lower - 2) {
+        lower[len] = (char)tolower((unsigned char)name[len]);
+        len++;
+    }
+    memcpy(lower + len, ":", 2);
+    int token = find_token(name, len), n_name = (int)len + 1;
+    enum lws_token_indexes known = (enum lws_token_indexes)token;
+    int n =
+        token < 0 ? lws_hdr_custom_length(wsi, lower, n_name) : lws_hdr_total_length(wsi, known);
+    char *room = n > 0 ? text_room(r, n) : NULL;
+    if (!room)
+        return STR_NONE;
+    n = token < 0 ? lws_hdr_custom_copy(wsi, room, n + 1, lower, n_name)
+                  : lws_hdr_copy(wsi, room, n + 1, known);
+    return n > 0 ? trimmed(room, n) : STR_NONE;
 }
 
 static enum http_method method_of(int lws_method)

@@ -21,6 +21,9 @@ void head_reader_done(struct head_reader *reader);
 /* `is_authorized`: an Authorization header came, if only an empty one, which libwebsockets does not
  * tell from none. */
 void head_read(struct head_reader *reader, struct lws *wsi, bool is_authorized);
+/* The value of any other header, whose name is letters, digits and hyphens; STR_NONE: it did not
+ * come, or there is no room. Until the next head_read. */
+struct str head_read_named(struct head_reader *reader, struct lws *wsi, const char *name);
 /* Wipes the credential. */
 void head_reader_forget(struct head_reader *reader);
 

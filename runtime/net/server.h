@@ -45,6 +45,8 @@ struct net_config {
     const char *metadata, *metadata_url;
     const char *scope; /* that tokens must have, or NULL */
     bool allow_client_delete;
+    const char *identity_header[2];    /* per enum call_profile: up to a comma it stands for the
+                                          client's address; NULL: none does */
     const struct net_address *monitor; /* where net/monitor.h listens; NULL: nowhere */
     bool monitor_is_wanted; /* the operator asked for it: if it cannot, that is an error */
     bool allow_public;      /* else only loopback addresses may be bound */

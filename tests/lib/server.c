@@ -107,6 +107,8 @@ static void run_serve(struct server *s, const char *config, const char *flags, b
                             "--listen",      "127.0.0.1:0", "--metrics-listen", "off"};
     int n = 8;
     in_dir(s, "port", port_file);
+    if (!s->is_limited)
+        argv[n++] = "--no-rate-limit";
     argv[n++] = "--port-file";
     argv[n++] = port_file;
     in_dir(s, "config.json", path);

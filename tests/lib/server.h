@@ -17,6 +17,7 @@ struct server {
     uint16_t port;
     char dir[64]; /* temporary; holds data/, config.json, clock, log, port */
     char data[80];
+    bool is_limited; /* set after server_dir: rates are limited as the settings say; else not */
 };
 
 const char *server_binary(void);

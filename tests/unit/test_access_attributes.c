@@ -281,6 +281,19 @@ static void roles_together_allow_what_one_of_them_does(void **state)
     ask_both("search_cities", "{\"where\":\"%s = 9\"}");
 }
 
+/* Of what the schema does not name, rows have it or not; schemas of tools stay as they are. */
+static void an_attribute_that_only_roles_name_is_in_no_schema(void **state)
+{
+    (void)state;
+    rig_become_both("a", ROLE(ALL, "{\"attribute_name\":\"extra\",\"read\":true,\"insert\":true}"),
+                    ROLE(ALL, "{\"attribute_name\":\"extra\",\"read\":true}"));
+    assert_false(rig_has(rig_ask("tools/list", "{}"), "extra"));
+    assert_true(rig_has(rig_call("get_cities", "{\"id\":\"aa\"}"), "Forwards"));
+    assert_true(
+        rig_works(rig_call("create_cities", "{\"code\":\"cc\",\"name\":\"C\",\"extra\":1}")));
+    assert_false(rig_works(rig_call("update_cities", "{\"id\":\"cc\",\"changes\":{\"extra\":2}}")));
+}
+
 /* ---- Cursors -------------------------------------------------------------------------------- */
 
 static void cursor_of(struct str answer, char *ret)
@@ -370,6 +383,7 @@ int main(void)
         ROLE_TEST(shared_definitions_of_what_is_unread_are_not_shown),
         ROLE_TEST(what_is_binary_is_no_part_of_the_resource_either),
         ROLE_TEST(roles_together_allow_what_one_of_them_does),
+        ROLE_TEST(an_attribute_that_only_roles_name_is_in_no_schema),
         ROLE_TEST(cursors_serve_who_got_them),
         ROLE_TEST(CATALOG_ROLES_MAX_roles_are_kept_and_the_oldest_goes),
         ROLE_TEST(together_they_have_CATALOG_BYTES_MAX),

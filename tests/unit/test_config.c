@@ -1,4 +1,5 @@
 /* tests/unit/test_config.c - settings: defaults, the file with its faults by line, flags on top. */
+#include "cli_limits.h"
 #include "config.h"
 
 #include "base/err.h"
@@ -153,6 +154,79 @@ static void every_wrong_file_is_refused_by_line(void **state)
     }
 }
 
+/* RATE_PER_S_MAX, RATE_BURST_MAX, CONCURRENCY_MAX, QUOTA_WINDOW_MAX_S */
+static const struct {
+    const char *text;
+    bool is_good;
+} limits[] = {
+    {"\"rateLimit\":{\"perToolPerSecond\":100000}", true},
+    {"\"rateLimit\":{\"perToolPerSecond\":100000.5}", false},
+    {"\"rateLimit\":{\"perToolPerSecond\":0.0001}", true},
+    {"\"rateLimit\":{\"perToolPerSecond\":0.00009}", false},
+    {"\"rateLimit\":{\"perToolPerSecond\":-1}", false},
+    {"\"rateLimit\":{\"perToolPerSecond\":\"25\"}", false},
+    {"\"rateLimit\":{\"perToolBurst\":100000}", true},
+    {"\"rateLimit\":{\"perToolBurst\":100001}", false},
+    {"\"rateLimit\":{\"perToolBurst\":1.5}", false},
+    {"\"rateLimit\":{\"sessionConcurrency\":10000}", true},
+    {"\"rateLimit\":{\"sessionConcurrency\":10001}", false},
+    {"\"rateLimit\":{\"identityHeader\":\"X-Real-IP\"}", true},
+    {"\"rateLimit\":{\"identityHeader\":\"X-Real-IP: \"}", false},
+    {"\"rateLimit\":{\"perTool\":1}", false},
+    {"\"quota\":{\"perUser\":1000000000,\"windowSeconds\":31622400}", true},
+    {"\"quota\":{\"windowSeconds\":31622401}", false},
+    {"\"quota\":{\"windowSeconds\":0}", false},
+};
+
+static void rates_and_quotas_have_their_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(QUOTA_WINDOW_MAX_S, 31622400);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (int profile = 0; profile < 2; profile++) {
+            struct fixture f;
+            char text[200];
+            snprintf(text, sizeof text, "{\"mcp\":{\"%s\":{%s}}}",
+                     profile ? "operations" : "application", limits[i].text);
+            if ((load(&f, text) == 0) != limits[i].is_good)
+                fail_msg("%s: %s", text, f.fault.text);
+            arena_done(&f.arena);
+        }
+}
+
+static void rates_and_quotas_have_the_defaults_of_the_reference(void **state)
+{
+    struct config c;
+    (void)state;
+    config_init(&c);
+    const struct config_limits *a = &c.limits[0], *o = &c.limits[1];
+    assert_true(a->tool_per_s == 25 && a->tool_burst == 50 && a->session_per_s == 200);
+    assert_true(o->tool_per_s == 10 && o->tool_burst == 20 && o->session_per_s == 100);
+    assert_true(a->session_concurrency == 50 && o->session_concurrency == 25);
+    assert_true(a->client_per_s == 0 && o->client_per_s == 0 && !a->identity_header);
+    assert_true(a->quota == 0 && a->quota_window_s == 86400);
+}
+
+/* acceptance REFERENCE (c) 29: 0 is not "the default" */
+static void a_limit_of_0_is_off_and_not_the_default(void **state)
+{
+    struct fixture f;
+    struct admission_limits l;
+    (void)state;
+    assert_int_equal(load(&f, "{\"mcp\":{\"application\":{\"rateLimit\":{\"perToolPerSecond\":0,"
+                              "\"sessionPerSecond\":0,\"sessionConcurrency\":0,"
+                              "\"perClientPerSecond\":0},\"quota\":{\"perUser\":0}}}}"),
+                     0);
+    cli_limits_fill(&f.config.limits[0], true, &l);
+    assert_true(!l.tool.interval_ns && !l.session.interval_ns && !l.client.interval_ns);
+    assert_true(!l.session_concurrency && !l.quota);
+    cli_limits_fill(&f.config.limits[1], true, &l);
+    assert_true(l.tool.burst == 20 && l.session.burst == 100 && l.session_concurrency == 25);
+    cli_limits_fill(&f.config.limits[1], false, &l);
+    assert_true(!l.tool.interval_ns && !l.session.interval_ns && !l.session_concurrency);
+    arena_done(&f.arena);
+}
+
 static void a_key_without_effect_is_taken_with_a_warning(void **state)
 {
     struct fixture f;
@@ -162,17 +236,15 @@ static void a_key_without_effect_is_taken_with_a_warning(void **state)
     (void)state;
     assert_non_null(log);
     dup2(fileno(log), STDERR_FILENO);
-    int err = load(&f, "{\"mcp\": {\"operations\": {\"quota\": {}},\n"
-                       "\"application\": {\"allow\": [\"a\"], \"rateLimit\": {\"x\": 1}}}}");
+    int err = load(&f, "{\"mcp\": {\"application\":\n"
+                       "{\"allow\": [\"a\"]}}}");
     dup2(real, STDERR_FILENO);
     close(real);
     rewind(log);
     assert_true(fread(said, 1, sizeof said - 1, log) > 0);
     fclose(log);
     assert_int_equal(err, 0);
-    assert_non_null(strstr(said, ":1: mcp.operations.quota is known but has no effect"));
-    assert_non_null(strstr(said, ":2: mcp.application.allow is known"));
-    assert_non_null(strstr(said, ":2: mcp.application.rateLimit is known"));
+    assert_non_null(strstr(said, ":2: mcp.application.allow is known but has no effect"));
     arena_done(&f.arena);
 }
 
@@ -226,6 +298,9 @@ int main(void)
         cmocka_unit_test(a_file_sets_every_kind_of_key),
         cmocka_unit_test(every_wrong_file_is_refused_by_line),
         cmocka_unit_test(body_limit_and_search_max_have_a_most),
+        cmocka_unit_test(rates_and_quotas_have_their_ranges),
+        cmocka_unit_test(rates_and_quotas_have_the_defaults_of_the_reference),
+        cmocka_unit_test(a_limit_of_0_is_off_and_not_the_default),
         cmocka_unit_test(a_key_without_effect_is_taken_with_a_warning),
         cmocka_unit_test(a_missing_file_has_no_line),
         cmocka_unit_test(a_flag_overrides_and_is_checked_alike),
