@@ -242,8 +242,36 @@ static void calls_that_run_are_counted_over_all_workers(void)
     end(&s);
 }
 
+/* ---- Caps that the settings lower ----------------------------------------------------------- */
+
+static void sessions_and_connections_have_the_caps_of_the_settings(void)
+{
+    struct server s;
+    struct mcp_client clients[3];
+    struct http_reply reply;
+    bool ok = server_dir(&s) && server_start(&s,
+                                             "{\"maxConnections\":3,"
+                                             "\"mcp\":{\"session\":{\"max\":2}}}",
+                                             "--workers 1", false);
+    int n = 0;
+    while (ok && n < 3 && mcp_open(&clients[n], s.port, "2025-06-18"))
+        n++;
+    tap_ok(ok && n == 2, "a server with room for 2 sessions makes %d", n);
+    struct http_conn conns[2];
+    for (int i = 0; ok && i < 2; i++)
+        http_open(&conns[i], s.port);
+    bool refused = ok && http_read(&conns[1], false, &reply) == HTTP_REPLY && reply.status == 503;
+    tap_ok(refused, "with room for 3 connections it refuses the fourth");
+    for (int i = 0; ok && i < 2; i++)
+        http_close(&conns[i]);
+    for (int i = 0; i < n; i++)
+        mcp_close(&clients[i]);
+    end(&s);
+}
+
 int main(void)
 {
+    sessions_and_connections_have_the_caps_of_the_settings();
     a_bucket_admits_exactly_its_burst();
     a_client_has_one_bucket_for_all_its_sessions();
     a_quota_admits_exactly_what_it_says();
