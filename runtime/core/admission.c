@@ -97,12 +97,12 @@ static int deny_rate(struct call *call, enum scope scope, uint64_t wait_ns, stru
 
 /* ---- Rates ---------------------------------------------------------------------------------- */
 
-/* A user by his name, others by where they come from. Nobody can have the name of both. */
-static struct str client_of(struct call *call)
+/* A user by his name, others by where they come from; no name of the one is that of the other. */
+static uint64_t hash_client(const struct rates *rates, const struct call *call)
 {
     struct str user = call->in.access->user;
-    return user.n ? arena_printf(&call->arena, "user " STR_FMT, STR_ARG(user))
-                  : arena_printf(&call->arena, "from " STR_FMT, STR_ARG(call->in.client));
+    uint64_t kind = 2u * call->in.profile + 10 + (user.n > 0);
+    return rate_hash(rates, kind, user.n ? user : call->in.client);
 }
 
 struct buckets {
@@ -112,7 +112,7 @@ struct buckets {
     uint64_t now_ns;
 };
 
-static int find_buckets(struct call *call, struct str name, struct buckets *ret)
+static void find_buckets(struct call *call, struct str name, struct buckets *ret)
 {
     const struct admission_limits *limits = limits_of(call);
     const struct rates *rates = call->core->config.rates;
@@ -125,15 +125,10 @@ static int find_buckets(struct call *call, struct str name, struct buckets *ret)
     };
     if (limits->tool.interval_ns)
         hash[PER_TOOL] = rate_hash(rates, session, name);
-    if (limits->client.interval_ns) {
-        struct str client = client_of(call);
-        if (!client.p)
-            return ERR_NO_MEMORY;
-        hash[PER_CLIENT] = rate_hash(rates, call->in.profile + 1u, client);
-    }
+    if (limits->client.interval_ns)
+        hash[PER_CLIENT] = hash_client(rates, call);
     for (int i = 0; i < N_BUCKETS; i++)
         ret->key[i] = rate_key(rates, hash[i], ret->rate[i]);
-    return 0;
 }
 
 /* The scope that has no token, and for how long; N_BUCKETS: all have. */
@@ -184,9 +179,7 @@ static int ask_rates(struct call *call, struct str name)
     uint64_t wait_ns;
     if (!rates)
         return 0;
-    int err = find_buckets(call, name, &b);
-    if (err < 0)
-        return err;
+    find_buckets(call, name, &b);
     enum scope scope = find_empty(rates, &b, &wait_ns);
     if (scope == N_BUCKETS && !enter(call, b.session))
         return deny_rate(call, CONCURRENCY, 0, name);
@@ -261,6 +254,14 @@ static int look(struct taking *t)
     err = store_get_quota(view, t->op.key, clock_wall_ms(), &used);
     store_view_close(view);
     return err < 0 ? err : used < t->op.quota_max ? 0 : ERR_QUOTA;
+}
+
+/* The same for the store. */
+static struct str client_of(struct call *call)
+{
+    struct str user = call->in.access->user;
+    return user.n ? arena_printf(&call->arena, "user " STR_FMT, STR_ARG(user))
+                  : arena_printf(&call->arena, "from " STR_FMT, STR_ARG(call->in.client));
 }
 
 /* The store takes keys that are no longer than names: of longer ones the beginning and a hash. */
