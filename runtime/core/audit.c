@@ -12,11 +12,24 @@
 #define SESSION_SHOWN  8 /* characters of an id: the minute in which it was made */
 #define REST_OF_A_LINE 2048
 
-void audit_begin_line(struct buf *line)
+static void add_thousandths(struct buf *out, unsigned v)
 {
-    char time[CLOCK_TEXT_BYTES];
-    clock_write_text(clock_wall_ms(), time);
-    buf_printf(line, "{\"time\":\"%s\",\"category\":\"mcp.audit\"", time);
+    const char digits[4] = {'.', (char)('0' + v / 100), (char)('0' + v / 10 % 10),
+                            (char)('0' + v % 10)};
+    buf_add(out, digits, sizeof digits);
+}
+
+/* A text of a time costs as much as all else of a line: that of a second is used again. */
+void audit_begin_line(struct audit *audit, struct buf *line)
+{
+    int64_t now_ms = clock_wall_ms();
+    if (audit->text_second != now_ms / 1000 || !audit->text[0])
+        clock_write_text(now_ms, audit->text);
+    audit->text_second = now_ms / 1000;
+    buf_add_lit(line, "{\"time\":\"");
+    buf_add(line, audit->text, sizeof "2026-01-31T23:59:59" - 1);
+    add_thousandths(line, (unsigned)(now_ms % 1000));
+    buf_add_lit(line, "Z\",\"category\":\"mcp.audit\"");
 }
 
 /* Without memory for a line it is lost like one for which the port has no room. */
@@ -42,15 +55,20 @@ static const char *status_of(const struct call *call)
 
 static void add_text(struct buf *line, const char *name, struct str text)
 {
-    buf_printf(line, ",\"%s\":", name);
+    buf_add_lit(line, ",\"");
+    buf_add_str(line, str_of(name));
+    buf_add_lit(line, "\":");
     audit_write_text(line, text, AUDIT_TEXT_BYTES);
 }
 
 static void add_session(const struct call *call, struct buf *line)
 {
     struct str id = call->session ? call->session->record.id : STR("");
-    if (id.n > SESSION_SHOWN)
-        buf_printf(line, ",\"sessionId\":\"%.*s...\"", SESSION_SHOWN, id.p);
+    if (id.n <= SESSION_SHOWN)
+        return;
+    buf_add_lit(line, ",\"sessionId\":\"");
+    buf_add(line, id.p, SESSION_SHOWN);
+    buf_add_lit(line, "...\"");
 }
 
 /* Of a call whose parameters could not be read there is neither. */
@@ -75,6 +93,17 @@ static void add_error(const struct call *call, struct buf *line)
     add_text(line, "errorMessage", message.p ? message : str_of(err_text(call->err)));
 }
 
+static void add_end(const struct call *call, struct buf *line)
+{
+    int64_t us = clock_mono_us() - call->began_us;
+    buf_add_lit(line, ",\"status\":\"");
+    buf_add_str(line, str_of(status_of(call)));
+    buf_add_lit(line, "\",\"durationMs\":");
+    buf_add_i64(line, us / 1000);
+    add_thousandths(line, (unsigned)(us % 1000));
+    add_error(call, line);
+}
+
 void audit_call(struct call *call)
 {
     struct buf line = {0};
@@ -82,14 +111,13 @@ void audit_call(struct call *call)
     if (!call->row || call->row->method != MCP_TOOLS_CALL || !call->core->config.audit)
         return;
     buf_reserve(&line, 512);
-    audit_begin_line(&line);
-    buf_printf(&line, ",\"profile\":\"%s\"", operations ? "operations" : "application");
+    audit_begin_line(call->core->config.audit, &line);
+    buf_add_lit(&line, ",\"profile\":\"");
+    buf_add_str(&line, operations ? STR("operations") : STR("application"));
+    buf_add_char(&line, '"');
     add_session(call, &line);
     add_text(&line, "user", call->in.access ? call->in.access->user : STR(""));
     add_what(call, &line);
-    int64_t us = clock_mono_us() - call->began_us;
-    buf_printf(&line, ",\"status\":\"%s\",\"durationMs\":%lld.%03d", status_of(call),
-               (long long)(us / 1000), (int)(us % 1000));
-    add_error(call, &line);
+    add_end(call, &line);
     audit_end_line(call->core, &line);
 }

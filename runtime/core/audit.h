@@ -20,6 +20,7 @@
 #ifndef TENON_CORE_AUDIT_H
 #define TENON_CORE_AUDIT_H
 
+#include "base/clock.h"
 #include "base/str.h"
 
 struct call;
@@ -33,6 +34,8 @@ struct audit {
     /* Core's own: refusals of this second, so that a flood of them does not fill the disk. */
     int64_t second;
     uint32_t n_refused, n_untold;
+    int64_t text_second; /* of wall time, of which this is the text */
+    char text[CLOCK_TEXT_BYTES];
 };
 
 /* The call has its answer, or none because it was cancelled: a line, if it is a tools/call. */
@@ -50,7 +53,7 @@ void audit_write_args(struct buf *out, struct str json, size_t room);
 void audit_write_text(struct buf *out, struct str text, size_t max);
 bool audit_is_secret(struct str name); /* of a member */
 /* Hands over a line whose time and category audit_begin_line wrote. */
-void audit_begin_line(struct buf *line);
+void audit_begin_line(struct audit *audit, struct buf *line);
 void audit_end_line(struct core *core, struct buf *line);
 
 #endif

@@ -72,6 +72,8 @@ static bool is_signed_token(const char *p, const char *end)
 
 static bool holds_token(const char *p, const char *end)
 {
+    if (end - p < TOKEN_LEAST) /* neither kind is so short */
+        return false;
     for (const char *at = p; (at = memmem(at, (size_t)(end - at), "tenon_", 6)); at += 6)
         if (count_base64(at + 6, end) >= TOKEN_LEAST)
             return true;
@@ -161,6 +163,15 @@ static unsigned put_escape(struct buf *out, const char *p, const char *end)
     return 1;
 }
 
+/* Bytes of ASCII that stand for themselves: nearly all of nearly every text. */
+static size_t count_plain(const char *p, const char *end, size_t most)
+{
+    size_t n = (size_t)(end - p) < most ? (size_t)(end - p) : most, i = 0;
+    while (i < n && p[i] >= ' ' && p[i] < 0x7f && p[i] != '"' && p[i] != '\\')
+        i++;
+    return i;
+}
+
 /* The text in quotes; `is_json`: with its escapes. What is cut off ends in three points. */
 static void put_text(struct buf *out, struct str text, size_t max, bool is_json)
 {
@@ -169,9 +180,16 @@ static void put_text(struct buf *out, struct str text, size_t max, bool is_json)
     buf_add_char(out, '"');
     start = out->n;
     while (p < end && !out->failed && out->n - start < max + TOKEN_AHEAD) {
-        if (!shown && out->n - start >= max)
+        size_t used = out->n - start;
+        if (!shown && used >= max)
             shown = out->n;
-        p += is_json && *p == '\\' ? put_escape(out, p, end) : put_plain(out, p, end);
+        size_t n = count_plain(p, end, used < max ? max - used : max + TOKEN_AHEAD - used);
+        if (n) {
+            buf_add(out, p, n);
+            p += n;
+        } else {
+            p += is_json && *p == '\\' ? put_escape(out, p, end) : put_plain(out, p, end);
+        }
     }
     if (out->failed)
         return;

@@ -30,7 +30,7 @@ void audit_refused(struct core *core, int err, const char *why)
         metric_add(&core->config.metrics->refused, 1);
     if (!audit || !may_tell(audit))
         return;
-    audit_begin_line(&line);
+    audit_begin_line(audit, &line);
     buf_printf(&line, ",\"status\":\"unauthorized\",\"httpStatus\":%d,\"errorMessage\":",
                err_http_status(err));
     audit_write_text(&line, str_of(why ? why : err_text(err)), AUDIT_TEXT_BYTES);
