@@ -287,7 +287,7 @@ generate: build/tenon-gen ## spec/ to generated/; twice in a row changes nothing
 BUILD_PACKAGES := gcc libc6-dev re2c lemon libwebsockets-dev libev-dev liblmdb-dev libcbor-dev \
 	libpcre2-dev libssl-dev libcjose-dev libjansson-dev libcurl4-openssl-dev libcsv-dev \
 	libmicrohttpd-dev iso-codes
-CHECK_PACKAGES := libcmocka-dev clang libclang-rt-14-dev clang-format valgrind curl jq wrk \
+CHECK_PACKAGES := libcmocka-dev clang libclang-rt-14-dev clang-format valgrind curl jq openssl wrk \
 	ca-certificates
 .PHONY: deps deps-build
 deps: ## install what is missing from Debian's packages (root or sudo)

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "cli_metrics.h"
 #include "cli_access.h"
+#include "cli_audit.h"
 #include "cli_auth.h"
 #include "cli_limits.h"
 #include "cli_public.h"
@@ -166,6 +167,8 @@ static int worker_start(void *ctx, uint32_t slot, struct bus *bus, struct loop *
     int err =
         components_load_what_works(&server->config.components, &server->core_config.components);
     if (err == 0)
+        err = cli_audit_new(&server->config, &server->core_config.audit);
+    if (err == 0)
         err = open_store(server);
     if (err < 0)
         return err;
@@ -245,7 +248,10 @@ static void settle(struct server *server)
 
 static void worker_leaving(void *ctx)
 {
-    write_waiting(ctx);
+    struct server *server = ctx;
+    write_waiting(server);
+    if (server->core_config.audit)
+        audit_file_settle(server->core_config.audit);
 }
 
 /* The components stay: threads of theirs may call what tenon.h offers up to the end. */
@@ -259,6 +265,7 @@ static void worker_stop(void *ctx, struct core *core)
         component_watch_free(server->watch);
     settle(server);
     core_free(core);
+    audit_file_free(server->core_config.audit);
     close_store(server);
 }
 
@@ -366,6 +373,8 @@ static int server_init(struct server *server, const struct cli_args *args)
     *server = (struct server){.args = args};
     arena_init(&server->arena, 0);
     int status = cli_config(args, &server->arena, &server->config);
+    if (status == 0)
+        status = cli_audit_check(&server->config);
     if (status == 0)
         status = cli_gather_components(args, &server->arena, &server->config.components);
     if (status)
@@ -522,6 +531,8 @@ static const struct cli_option serve_options[] = {
     {"--tls-key", "FILE", "its private key (PEM), mode 0600 or 0640", "tls.key"},
     {"--metrics-listen", "HOST:PORT", "address of /metrics, /healthz, /readyz, or off",
      "metrics.listen"},
+    {"--audit-file", "FILE", "a line of JSON for each call of a tool goes there, or to stderr",
+     "audit.file"},
     {"--allow-client-delete", NULL, "a client may end its session by DELETE",
      "mcp.session.allowClientDelete"},
     CLI_OPTION_NO_RATE_LIMIT,

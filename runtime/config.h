@@ -39,6 +39,8 @@ struct config {
     struct config_address listen;
     struct config_address metrics_listen; /* no host: not given */
     const char *data_dir;
+    const char *audit_file; /* or CONFIG_OFF */
+    uint32_t audit_max_bytes, audit_keep;
     uint32_t workers; /* 0: one per core */
     enum store_mode mode;
     struct config_list allowed_origins, allowed_hosts;

@@ -231,10 +231,13 @@
 #define HTTP_LINGER_MS        5000   /* reading on after a refusal, so that it can be read */
 #define HTTP_DISCARD_BYTES    (16u << 20)
 /* core/audit.h */
-#define AUDIT_LINE_BYTES     8192 /* of a line; arguments are cut to fit */
-#define AUDIT_TEXT_BYTES     256  /* shown of one text */
-#define AUDIT_DEPTH_MAX      10   /* of arguments; what lies deeper is not shown */
-#define AUDIT_REFUSALS_PER_S 10   /* of a worker, that are told one by one */
+#define AUDIT_LINE_BYTES     8192        /* of a line; arguments are cut to fit */
+#define AUDIT_TEXT_BYTES     256         /* shown of one text */
+#define AUDIT_DEPTH_MAX      10          /* of arguments; what lies deeper is not shown */
+#define AUDIT_RING_BYTES     (1u << 20)  /* of lines that wait to be written; more are lost */
+#define AUDIT_FILE_BYTES     (64u << 20) /* then the file is set aside */
+#define AUDIT_KEEP_MAX       100         /* of those */
+#define AUDIT_REFUSALS_PER_S 10          /* of a worker, that are told one by one */
 
 #define MONITOR_CONNS_MAX  16    /* of the listener for metrics; see net/monitor.h */
 #define MONITOR_DEADLINE_S 5     /* of such a connection without a byte */

@@ -92,6 +92,7 @@ static void renew_reader(struct core *core, struct reader *r, int64_t now_ms)
     if (err == 0) {
         access_unref(r->access);
         r->access = now;
+        core->streams->access_version = UINT64_MAX; /* his lists are compared again */
     } else if (is_refusal(err)) {
         r->refused_ms = clock_mono_ms();
         core->watch.has_refused = true;

@@ -16,9 +16,11 @@
  * table has. In lists of names * stands for any characters.
  *
  * Attributes are those of the top of a row, at most ROLE_ATTRIBUTES_MAX of a table; the schema need
- * not name them. Whoever may not read the primary key does not see the
- * table at all. Operations that change the structure of a table (create, alter and drop tables and
- * indexes) ask for the operation alone; the others look at the role's tables as well.
+ * not name them. Whoever may read a table but not its primary key may at most insert. Operations on
+ * structure (create, alter and drop tables and indexes) ask for the operation alone, as do those
+ * that show the whole server (read_log, list_sessions); the others look at the role's tables too:
+ * describe_* show what may be described, explain_search asks for read, export_table for read and
+ * import_table for insert (with replace for update as well) of all attributes.
  *
  * A role is immutable and may be used by any thread.
  */

@@ -48,8 +48,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!err)
         check_round_trip(tape, &arena);
     int front = record_first_int(in, &first);
-    if (record_read(in, "iisi", &arena, fields) == 0)
-        check(front == 0 && first == fields[0]->v.i);
+    static const char *const patterns[] = {"iisi", "is", "ii"}; /* changes; access; quotas */
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (record_read(in, patterns[i], &arena, fields) == 0)
+            check(front == 0 && first == fields[0]->v.i);
     arena_done(&arena);
     return 0;
 }

@@ -260,12 +260,13 @@ static void K9_K11_idle_connections_cost_nothing(void **state)
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     int64_t alone_ns = INT64_MAX, crowded_ns = INT64_MAX;
-    for (int i = 0; i < 5; i++) {
+    for (int i = rig_has_tls() ? 3 : 0; i < 5; i++) { /* its handshakes take long */
         keep_least(&alone_ns, cpu_of_requests());
         open_idle(fds);
         keep_least(&crowded_ns, cpu_of_requests());
         close_idle(fds);
     }
+    print_message("%lld ns of CPU for a request\n", (long long)alone_ns / N_REQUESTS);
     if (crowded_ns > alone_ns * 5 / 2)
         fail_msg("%lld us alone, %lld us beside %d idle connections", (long long)alone_ns / 1000,
                  (long long)crowded_ns / 1000, N_IDLE);

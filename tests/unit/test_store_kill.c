@@ -29,25 +29,36 @@ static void names_of(uint32_t number, char a[16], char b[16], char session[16])
     snprintf(session, 16, "%08u", number);
 }
 
-/* One list of two rows, and one session: acknowledged together. */
+#define QUOTA_ENDS_MS INT64_MAX
+
+/* One list of two rows and a token; and one of a session and its share of a quota: acknowledged
+ * together. */
 static void create(struct creator *c, uint32_t number)
 {
     struct sample s;
     char a[16], b[16], id[16];
     names_of(number, a, b, id);
+    struct store_access token = {.kind = STORE_TOKEN, .name = str_of(a), .record = STR("{}")};
     struct store_op ops[] = {
         row_op(TABLE, str_of(a), sample_row(&s, number, STR("some text that fills")),
                STORE_MISSING),
         row_op(TABLE, str_of(b), s.nodes, STORE_MISSING),
+        {.kind = STORE_PUT_ACCESS, .if_version = STORE_MISSING, .access = &token},
     };
     struct store_session session = {
         .id = str_of(id), .log_level = -1, .expires_ms = clock_wall_ms() + 3600000};
-    struct store_op put = {
-        .kind = STORE_PUT_SESSION, .if_version = STORE_MISSING, .session = &session};
+    struct store_op put[] = {
+        {.kind = STORE_PUT_SESSION, .if_version = STORE_MISSING, .session = &session},
+        {.kind = STORE_TAKE_QUOTA,
+         .key = STR("all"),
+         .n = 1,
+         .quota_max = INT64_MAX,
+         .until_ms = QUOTA_ENDS_MS},
+    };
     struct waited rows = {
-        .write = {.space = STORE_DATA, .ops = ops, .n_ops = 2, .done = waited_done}};
+        .write = {.space = STORE_DATA, .ops = ops, .n_ops = 3, .done = waited_done}};
     struct waited sys = {
-        .write = {.space = STORE_SYS, .ops = &put, .n_ops = 1, .done = waited_done}};
+        .write = {.space = STORE_SYS, .ops = put, .n_ops = 2, .done = waited_done}};
     store_submit(c->store, &rows.write);
     store_submit(c->store, &sys.write);
     require(rows.err == 0 && sys.err == 0);
@@ -86,12 +97,34 @@ static bool has_session(struct store *store, const char *id)
     return !err;
 }
 
+static bool has_token(struct store *store, const char *name)
+{
+    struct arena arena;
+    struct store_access token;
+    struct store_view *view = view_of(store, STORE_DATA);
+    arena_init(&arena, 0);
+    int err = store_get_access(view, STORE_TOKEN, str_of(name), &arena, &token);
+    arena_done(&arena);
+    store_view_close(view);
+    return !err;
+}
+
+static uint64_t used_of_quota(struct store *store)
+{
+    uint64_t used = 0;
+    struct store_view *view = view_of(store, STORE_SYS);
+    assert_int_equal(store_get_quota(view, STR("all"), clock_wall_ms(), &used), 0);
+    store_view_close(view);
+    return used;
+}
+
 static void check_number(struct store *store, uint32_t number, bool acknowledged)
 {
     char a[16], b[16], id[16];
     names_of(number, a, b, id);
     int64_t n = get_n(store, TABLE, str_of(a));
-    assert_int_equal(get_n(store, TABLE, str_of(b)), n); /* both or neither */
+    assert_int_equal(get_n(store, TABLE, str_of(b)), n); /* all or none */
+    assert_int_equal(has_token(store, a), n >= 0);
     if (acknowledged) {
         assert_int_equal(n, number);
         assert_true(has_session(store, id));
@@ -121,6 +154,7 @@ static uint32_t collect_and_kill(struct child *c, uint32_t n, bool acknowledged[
 static void kill_rounds(enum store_mode mode, uint32_t most)
 {
     unsigned random = (unsigned)getpid();
+    uint64_t total = 0;
     struct store *store = open_store(mode);
     assert_non_null(store);
     assert_int_equal(make_table(store, "t"), TABLE);
@@ -133,10 +167,12 @@ static void kill_rounds(enum store_mode mode, uint32_t most)
         random = random * 1103515245 + 12345;
         struct child c = start(create_until_killed);
         uint32_t heard = collect_and_kill(&c, 1 + (random >> 16) % most, acknowledged);
+        total += heard;
         store = open_store(mode);
         assert_non_null(store);
         for (uint32_t i = 0; i < MAX_NUMBERS && i < heard + 100; i++)
             check_number(store, round_base + i, acknowledged[i]);
+        assert_true(used_of_quota(store) >= total);
         check_agreement(store);
         store_close(store);
     }
