@@ -13,7 +13,6 @@ hit_by=(
     "SCHEMA_PATTERN_STEPS_MAX   test_json_schema_limits.c SC_12_a_pattern_that_explodes_is_a_limit"
     "FILTER_NODES_MAX           test_filter.c            refused_by_limit"
     "CHANGE_LOG_KEEP            test_store_contract.c    log_keep"
-    "CONNS_MAX                  test_http_limits.c       conns_max"
     "BYTES_IN_FLIGHT_MAX        test_http_limits.c       bytes_in_flight_max"
     "HTTP_BODY_DEADLINE_MS      test_http_traps.c        body_deadline_ms"
     "HTTP_KEEPALIVE_MS          test_http_traps.c        keepalive_ms"
