@@ -382,6 +382,7 @@ static int server_init(struct server *server, const struct cli_args *args)
     server->store_config = (struct store_config){
         .dir = server->config.data_dir,
         .mode = server->config.mode,
+        .sessions_max = server->config.max_sessions,
     };
     fill_core_config(args, &server->config, &server->core_config);
     server->transfer = transfer_jobs(server->config.data_dir);
@@ -432,6 +433,7 @@ static int serve(struct server *server)
         .data_dir = config->data_dir,
         .port_file = cli_value(server->args, "--port-file"),
         .body_limit_bytes = config->body_limit_bytes,
+        .conns_max = config->max_connections,
         .origins = config->allowed_origins.v,
         .n_origins = config->allowed_origins.n,
         .hosts = config->allowed_hosts.v,

@@ -1,13 +1,12 @@
-/* config.c - the table of keys, and what follows from it; see config.h.
+/* config.c - the table of keys, and what follows from it; see config.h and config_parts.h.
  *
  * A file is checked as a whole by a JSON Schema that is written from the table; a flag's text
  * becomes a value, which is checked by the schema of its key. What has passed is only stored. Every
  * message names the key and what the table says was expected.
  */
-#include "config.h"
+#include "config_parts.h"
 
 #include "base/err.h"
-#include "base/json_tree.h"
 #include "base/limits.h"
 #include "core/operations.h"
 #include "schema/json_schema.h"
@@ -16,17 +15,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum kind { COUNT, RATE, SWITCH, TEXT, HEADER, ADDRESS, ADDRESS_OR_OFF, PATH, MODE, LIST };
-
-struct key {
-    const char *path;
-    enum kind kind;
-    uint16_t offset; /* in struct config */
-    uint32_t min, max;
-    const char *standard; /* as a flag would give it; NULL: zero */
-    const char *help;     /* NULL: known and checked, but without effect */
-};
 
 #define AT(member) offsetof(struct config, member)
 #define DAY_S      86400
@@ -95,7 +83,7 @@ struct key {
             QUOTA_WINDOW_MAX_S, "86400", "length of a window; the first began in 1970"        \
     }
 
-static const struct key keys[] = {
+const struct key config_keys[] = {
     {"listen", ADDRESS, AT(listen), 0, 0, "127.0.0.1:8750", "HOST:PORT; port 0: any free one"},
     {"dataDir", TEXT, AT(data_dir), 0, 0, "data", "folder of the database; created if missing"},
     {"workers", COUNT, AT(workers), 0, WORKERS_MAX, "0", "worker processes; 0: one per core"},
@@ -130,6 +118,8 @@ static const struct key keys[] = {
      "between the issuer's clock and this one"},
     {"bodyLimitBytes", COUNT, AT(body_limit_bytes), 1024, BODY_LIMIT_MAX_BYTES, "4194304",
      "largest request body"},
+    {"maxConnections", COUNT, AT(max_connections), 1, CONNS_MAX, "8192",
+     "open connections of a worker; the next is answered by 503"},
     {"listPageSize", COUNT, AT(list_page), 1, 10000, "200",
      "entries of a page of a list method, tools excepted"},
     {"tls.certificate", TEXT, AT(tls_certificate), 0, 0, NULL,
@@ -150,6 +140,8 @@ static const struct key keys[] = {
      "a session unused for so long is gone"},
     {"mcp.session.allowClientDelete", SWITCH, AT(allow_client_delete), 0, 0, "false",
      "whether a client may end its session by DELETE"},
+    {"mcp.session.max", COUNT, AT(max_sessions), 1, SESSIONS_MAX, "100000",
+     "sessions that stand; initialize is answered by 503 beyond"},
     {"mcp.streams.heartbeatSeconds", COUNT, AT(heartbeat_s), 1, 3600, "15",
      "between two comments of an open stream; who confirms none from one to the next is gone"},
     {"mcp.application.mountPath", PATH, AT(mount_path), 0, 0, "/mcp", "path of the endpoint"},
@@ -180,7 +172,8 @@ static const struct key keys[] = {
     {"mcp.subscriptions.max", COUNT, AT(max_subscriptions), 1, SUBSCRIPTIONS_SESSION_MAX, "10000",
      "subscriptions of a session"},
 };
-#define N_KEYS (sizeof keys / sizeof *keys)
+#define N_KEYS (sizeof config_keys / sizeof *config_keys)
+const size_t config_n_keys = N_KEYS;
 
 /* By kind: its JSON Schema without the braces, and what a message says was expected. */
 static const struct {
@@ -209,16 +202,7 @@ static const struct {
               "an array of strings that are not empty"},
 };
 
-/* A value on its way into the config, and where complaints about it go. */
-struct setting {
-    const struct key *key;
-    struct config *config;
-    struct arena *arena;
-    struct config_fault *fault;
-    uint32_t line;
-};
-
-static int fault_at(struct config_fault *fault, uint32_t line, struct str path, const char *text)
+int config_fault_at(struct config_fault *fault, uint32_t line, struct str path, const char *text)
 {
     fault->line = line;
     snprintf(fault->text, sizeof fault->text, STR_FMT "%s%s", STR_ARG(path), path.n ? ": " : "",
@@ -226,26 +210,26 @@ static int fault_at(struct config_fault *fault, uint32_t line, struct str path, 
     return ERR_SYNTAX;
 }
 
-static int refuse(const struct setting *s)
+int config_refuse(const struct setting *s)
 {
     char text[120], range[40] = "";
     if (s->key->kind == COUNT)
         snprintf(range, sizeof range, " from %u to %u", s->key->min, s->key->max);
     snprintf(text, sizeof text, "expected %s%s", kinds[s->key->kind].expected, range);
-    return fault_at(s->fault, s->line, str_of(s->key->path), text);
+    return config_fault_at(s->fault, s->line, str_of(s->key->path), text);
 }
 
-static int no_memory(struct config_fault *fault)
+int config_no_memory(struct config_fault *fault)
 {
-    fault_at(fault, 0, STR(""), err_text(ERR_NO_MEMORY));
+    config_fault_at(fault, 0, STR(""), err_text(ERR_NO_MEMORY));
     return ERR_NO_MEMORY;
 }
 
-static const struct key *find_key(struct str path)
+const struct key *config_find_key(struct str path)
 {
     for (size_t i = 0; i < N_KEYS; i++)
-        if (str_eq(str_of(keys[i].path), path))
-            return &keys[i];
+        if (str_eq(str_of(config_keys[i].path), path))
+            return &config_keys[i];
     return NULL;
 }
 
@@ -281,7 +265,7 @@ static void write_group_schema(struct str group, struct arena *arena, struct buf
 
 static void write_member_schema(struct str path, struct arena *arena, struct buf *out)
 {
-    const struct key *key = find_key(path);
+    const struct key *key = config_find_key(path);
     if (key)
         write_key_schema(key, out);
     else
@@ -293,7 +277,7 @@ static void write_group_schema(struct str group, struct arena *arena, struct buf
     struct str last = STR_NONE;
     buf_add_lit(out, "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{");
     for (size_t i = 0; i < N_KEYS; i++) {
-        struct str name = level_below(str_of(keys[i].path), group);
+        struct str name = level_below(str_of(config_keys[i].path), group);
         if (!name.p || str_eq(name, last))
             continue;
         if (last.p)
@@ -307,7 +291,7 @@ static void write_group_schema(struct str group, struct arena *arena, struct buf
 }
 
 /* Opens JSON text that is borrowed. */
-static int open_text(struct str text, struct arena *arena, const struct tape_node **ret,
+int config_open_text(struct str text, struct arena *arena, const struct tape_node **ret,
                      struct wire_fault *fault)
 {
     char *copy = arena_zalloc(arena, (size_t)text.n + JSON_PADDING_BYTES);
@@ -319,7 +303,7 @@ static int open_text(struct str text, struct arena *arena, const struct tape_nod
 }
 
 /* Judges a value by the schema of a key, or (NULL) of the whole file. As json_schema_check. */
-static int check(const struct key *key, const struct tape_node *value, struct arena *arena,
+int config_check(const struct key *key, const struct tape_node *value, struct arena *arena,
                  struct schema_faults *faults)
 {
     struct buf text = {0};
@@ -329,7 +313,8 @@ static int check(const struct key *key, const struct tape_node *value, struct ar
         write_key_schema(key, &text);
     else
         write_group_schema(STR(""), arena, &text);
-    int err = text.failed ? ERR_NO_MEMORY : open_text(buf_str(&text), arena, &document, NULL);
+    int err =
+        text.failed ? ERR_NO_MEMORY : config_open_text(buf_str(&text), arena, &document, NULL);
     buf_done(&text);
     if (err == 0)
         err = json_schema_compile(document, NULL, arena, &schema, faults);
@@ -379,7 +364,7 @@ static int store_text(const char **ret, struct str v, struct arena *arena)
     return 0;
 }
 
-static int store(const struct setting *s, const struct tape_node *value)
+int config_store(const struct setting *s, const struct tape_node *value)
 {
     void *target = (char *)s->config + s->key->offset;
     switch (s->key->kind) {
@@ -442,141 +427,17 @@ static int value_of_text(const struct key *key, struct str text, struct arena *a
 int config_set(struct config *config, const char *path, const char *text, struct arena *arena,
                struct config_fault *fault)
 {
-    struct setting s = {find_key(str_of(path)), config, arena, fault, 0};
+    struct setting s = {config_find_key(str_of(path)), config, arena, fault, 0};
     const struct tape_node *value;
     struct schema_faults faults = {0};
     if (!s.key)
         return ERR_INTERNAL;
     int err = value_of_text(s.key, str_of(text), arena, &value);
     if (err == 0)
-        err = check(s.key, value, arena, &faults);
+        err = config_check(s.key, value, arena, &faults);
     if (err == 0)
-        err = store(&s, value);
-    return err == ERR_NO_MEMORY ? no_memory(fault) : err ? refuse(&s) : 0;
-}
-
-/* ---- From the file -------------------------------------------------------------------------- */
-
-/* A settings file: the tape is judged and stored, the tree knows the lines. */
-struct file {
-    const char *path;
-    const struct tape_node *root;
-    const struct json *tree;
-};
-
-/* "mcp.session.idle" of "/mcp/session/idle". */
-static struct str path_of(const char *pointer, struct arena *arena)
-{
-    struct str path = arena_str(arena, str_of(*pointer ? pointer + 1 : pointer));
-    for (char *p = (char *)(uintptr_t)path.p; p && *p; p++)
-        *p = *p == '/' ? '.' : *p;
-    return path;
-}
-
-/* What only the tape finds: a member that stands twice, a number beyond all range. */
-static int refuse_tape(const struct json *tree, const struct wire_fault *found, struct arena *arena,
-                       struct config_fault *fault)
-{
-    const struct json *at = json_at(tree, str_of(found->pointer));
-    struct str path = path_of(found->pointer, arena);
-    char text[120];
-    if (found->reason == WIRE_DUPLICATE)
-        return fault_at(fault, at->key_line, path, "stands twice in this object");
-    snprintf(text, sizeof text, "expected %s", found->expected);
-    return fault_at(fault, at->line, path, text);
-}
-
-static int read_file(struct file *file, struct arena *arena, struct config_fault *fault)
-{
-    struct buf text = {.limit = arena->limit};
-    struct json_error error;
-    struct json *tree = NULL;
-    struct wire_fault found;
-    int err = json_file_read(file->path, &text, &error);
-    if (err == 0)
-        err = json_tree_parse(buf_str(&text), arena, &tree, &error);
-    if (err < 0)
-        fault_at(fault, error.line, STR(""), error.text);
-    else
-        err = open_text(buf_str(&text), arena, &file->root, &found);
-    if (err == ERR_PARAMS)
-        err = refuse_tape(tree, &found, arena, fault);
-    file->tree = tree;
-    buf_done(&text);
-    return err;
-}
-
-/* The key at a path, or the one that it leads into; NULL: a group. */
-static const struct key *key_around(struct str path)
-{
-    const struct key *key;
-    while (!(key = find_key(path)) && path.n)
-        while (path.n && path.p[--path.n] != '.')
-            ;
-    return key;
-}
-
-static int refuse_file(const struct file *file, const struct schema_fault *fault,
-                       const struct setting *base)
-{
-    const struct json *at = json_at(file->tree, str_of(fault->pointer));
-    struct setting s = *base;
-    struct str path = path_of(fault->pointer, s.arena);
-    char text[160];
-    s.key = key_around(path);
-    s.line = at->line;
-    if (strcmp(fault->keyword, "additionalProperties") == 0) {
-        snprintf(text, sizeof text, "unknown key; known here: %s", fault->expected);
-        return fault_at(s.fault, at->key_line, path, text);
-    }
-    return s.key ? refuse(&s) : fault_at(s.fault, at->line, path, "expected an object");
-}
-
-static const struct tape_node *find_value(const struct tape_node *value, struct str path)
-{
-    while (value && path.p)
-        value = tape_get(value, str_cut(&path, '.'));
-    return value;
-}
-
-static uint32_t line_of(const struct json *value, struct str path)
-{
-    while (path.p)
-        value = json_get(value, str_cut(&path, '.'));
-    return value ? value->line : 0;
-}
-
-static int store_all(const struct file *file, const struct setting *base)
-{
-    struct setting s = *base;
-    for (s.key = keys; s.key < keys + N_KEYS; s.key++) {
-        const struct tape_node *value = find_value(file->root, str_of(s.key->path));
-        if (!value)
-            continue;
-        s.line = line_of(file->tree, str_of(s.key->path));
-        int err = store(&s, value);
-        if (err < 0)
-            return err == ERR_NO_MEMORY ? no_memory(s.fault) : refuse(&s);
-        if (!s.key->help)
-            fprintf(stderr, "%s:%u: %s is known but has no effect in this version\n", file->path,
-                    s.line, s.key->path);
-    }
-    return 0;
-}
-
-int config_load(struct config *config, const char *path, struct arena *arena,
-                struct config_fault *fault)
-{
-    struct file file = {.path = path};
-    struct setting base = {NULL, config, arena, fault, 0};
-    struct schema_faults faults = {0};
-    int err = read_file(&file, arena, fault);
-    if (err < 0)
-        return err;
-    err = check(NULL, file.root, arena, &faults);
-    if (err < 0)
-        return faults.n ? refuse_file(&file, &faults.v[0], &base) : no_memory(fault);
-    return store_all(&file, &base);
+        err = config_store(&s, value);
+    return err == ERR_NO_MEMORY ? config_no_memory(fault) : err ? config_refuse(&s) : 0;
 }
 
 /* ---- Defaults ------------------------------------------------------------------------------- */
@@ -585,7 +446,7 @@ int config_load(struct config *config, const char *path, struct arena *arena,
 void config_init(struct config *config)
 {
     memset(config, 0, sizeof *config);
-    for (const struct key *key = keys; key < keys + N_KEYS; key++) {
+    for (const struct key *key = config_keys; key < config_keys + N_KEYS; key++) {
         void *target = (char *)config + key->offset;
         uint64_t count;
         if (!key->help || !key->standard)
@@ -605,7 +466,8 @@ void config_print_keys(FILE *out)
 {
     fputs("\nKeys of the settings file [default]; a dot stands for a nested object:\n", out);
     for (size_t i = 0; i < N_KEYS; i++)
-        if (keys[i].help)
-            fprintf(out, "  %s [%s]\n      %s\n", keys[i].path,
-                    keys[i].standard ? keys[i].standard : "none", keys[i].help);
+        if (config_keys[i].help)
+            fprintf(out, "  %s [%s]\n      %s\n", config_keys[i].path,
+                    config_keys[i].standard ? config_keys[i].standard : "none",
+                    config_keys[i].help);
 }

@@ -47,6 +47,8 @@ struct config {
     struct config_list components; /* their files */
     uint32_t body_limit_bytes;
     uint32_t list_page;
+    uint32_t max_connections; /* of a worker */
+    uint32_t max_sessions;
     uint32_t session_idle_s;
     bool allow_client_delete;
     uint32_t heartbeat_s;                                  /* of streams */

@@ -49,6 +49,8 @@ ok "layers: at most one file includes lmdb.h" \
     test "$(grep -rlE 'include <lmdb.h>' runtime | wc -l)" -le 1
 ok "layers: libwebsockets.h only under net" only_in libwebsockets.h '^runtime/net/'
 ok "layers: cbor.h only under store" only_in cbor.h '^runtime/store/'
+ok "layers: openssl/ssl.h only under net and in the client of doctor" \
+    only_in openssl/ssl.h '^runtime/(net/|cli_link\.h)'
 ok "layers: cjose.h and curl.h only under auth" only_in '(cjose/cjose|curl/curl).h' '^runtime/auth/'
 
 # unused SYMBOL: no line of code names it; comments may say why not

@@ -75,7 +75,8 @@ static int deny(struct call *call, const struct denial *d, struct str name)
         call->out.retry_after_s = d->wait_s;
         return call_explain(call, d->err, STR_NONE, json);
     }
-    call->err = d->err;
+    call->err = d->err; /* for who counts and writes down how calls end */
+    call->tool = name;
     tool_fail(call, json);
     return CALL_LATER;
 }

@@ -40,6 +40,7 @@ struct store_config {
     bool volatile_sys;  /* SYS in memory only: stdio and CLI commands beside a server */
     uint64_t map_bytes; /* DATA grows to this at most (ERR_STORE_FULL); 0: no bound in practice */
     uint64_t log_keep;  /* changes kept in the log; 0: CHANGE_LOG_KEEP */
+    uint64_t sessions_max; /* that stand; 0: SESSIONS_MAX */
 };
 
 /* After the fork, once per process and directory. ERR_STORE_DAMAGED, ERR_STORE_FORMAT,

@@ -401,16 +401,9 @@ static bool renew_settings(struct supervisor *s)
 
 static bool renew_certificates(struct supervisor *s)
 {
-    if (!s->tls)
-        return false;
-    if (tls_reload(s->tls) < 0) {
-        log_error("SIGHUP: the certificate that holds stays");
-        return false;
-    }
-    log_info("SIGHUP: new connections get the certificate as it is now");
-    tls_warn(s->tls);
-    s->board->certificates++;
-    return true;
+    bool renewed = s->tls && tls_renew(s->tls);
+    s->board->certificates += renewed;
+    return renewed;
 }
 
 /* One may be good while the other is not. */
@@ -576,22 +569,11 @@ static void init(struct supervisor *s, const struct net_callbacks *callbacks)
         s->wakes[i] = -1;
 }
 
-static int open_tls(struct supervisor *s)
-{
-    const struct net_tls *tls = &s->config.tls;
-    if (!tls->certificate && !tls->key && !tls->client_ca && !tls->require_client)
-        return 0;
-    int err = tls_new(tls, &s->tls);
-    if (!err)
-        tls_warn(s->tls);
-    return err;
-}
-
 static int prepare(struct supervisor *s, const struct net_config *config)
 {
     int err = fill_config(s, config);
     if (!err)
-        err = open_tls(s);
+        err = tls_open(&s->config.tls, &s->tls);
     if (!err && s->config.data_dir)
         err = lock_take(s->config.data_dir, &s->lock);
     if (!err)

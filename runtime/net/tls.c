@@ -335,7 +335,7 @@ static void warn_of(struct source s, X509 *x)
         log_warn("%s: %s: the certificate of %s does not hold yet", s.key, s.file, name);
 }
 
-void tls_warn(const struct tls *tls)
+static void warn(const struct tls *tls)
 {
     struct source own = {"tls.certificate", tls->config->certificate};
     struct source ca = {"tls.clientCa", tls->config->client_ca};
@@ -349,6 +349,29 @@ void tls_warn(const struct tls *tls)
         warn_of(ca, sk_X509_value(cas, i));
     sk_X509_pop_free(cas, X509_free);
 }
+
+int tls_open(const struct net_tls *config, struct tls **ret)
+{
+    if (!config->certificate && !config->key && !config->client_ca && !config->require_client)
+        return 0;
+    int err = tls_new(config, ret);
+    if (!err)
+        warn(*ret);
+    return err;
+}
+
+bool tls_renew(struct tls *tls)
+{
+    if (tls_reload(tls) < 0) {
+        log_error("SIGHUP: the certificate that holds stays");
+        return false;
+    }
+    log_info("SIGHUP: new connections get the certificate as it is now");
+    warn(tls);
+    return true;
+}
+
+/* ---- Those of clients -------------------------------------------------------------------------*/
 
 static bool is_name(const unsigned char *p, int n)
 {

@@ -31,8 +31,11 @@ int tls_new(const struct net_tls *config, struct tls **ret);
 void tls_free(struct tls *tls); /* NULL is fine */
 /* Reads the files anew. An error (told as above): all stays as it was. */
 int tls_reload(struct tls *tls);
-/* One line in the log for each certificate that has expired or does not hold yet. */
-void tls_warn(const struct tls *tls);
+/* Of the supervisor: as tls_new, and says in the log which certificate has expired or does not hold
+ * yet. If nothing of the config is given, *ret stays as it is. */
+int tls_open(const struct net_tls *config, struct tls **ret);
+/* Likewise: as tls_reload, and says what came of it. */
+bool tls_renew(struct tls *tls);
 /* Makes a context without a certificate one whose connections get the one of the day. */
 void tls_adopt(struct tls *tls, SSL_CTX *theirs);
 

@@ -401,6 +401,8 @@ int store_open_lmdb(const struct store_config *config, struct arena *arena, stru
     store->directory = d;
     store->read_only = config->read_only;
     store->syncs_data = config->mode == STORE_SYNC;
+    if (config->sessions_max)
+        store->sessions_max = config->sessions_max;
     if (config->log_keep)
         store->log_keep = config->log_keep;
     struct opening o = {

@@ -147,6 +147,54 @@ static void a_quota_admits_exactly_what_it_says(void)
     end(&s);
 }
 
+/* ---- Behind a proxy ------------------------------------------------------------------------- */
+
+static bool read_as(struct server *s, const char *session, const char *header, int wanted)
+{
+    static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\","
+                               "\"params\":{\"uri\":\"tenon://about\"}}";
+    char request[1024];
+    struct http_conn c;
+    struct http_reply reply = {0};
+    int n = snprintf(request, sizeof request,
+                     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                     "Accept: application/json, text/event-stream\r\nMcp-Session-Id: %s\r\n"
+                     "%sContent-Length: %zu\r\n\r\n%s",
+                     session, header, strlen(body), body);
+    bool ok = http_open(&c, s->port) && http_send(&c, request, (size_t)n) &&
+              http_read(&c, false, &reply) == HTTP_REPLY && reply.status == wanted &&
+              (wanted != 429 || http_header(&reply, "Retry-After"));
+    if (!ok)
+        tap_note("%s-> %d, wanted %d", header, reply.status, wanted);
+    http_free(&reply);
+    http_close(&c);
+    return ok;
+}
+
+/* One that libwebsockets knows and one that it does not. */
+static void a_header_says_who_it_is(const char *name)
+{
+    struct server s;
+    struct mcp_client c;
+    char limits[300], a[100], b[100], other[100];
+    snprintf(limits, sizeof limits,
+             "\"rateLimit\":{\"perClientPerSecond\":0.001,\"perClientBurst\":1,"
+             "\"identityHeader\":\"%s\"}",
+             name);
+    snprintf(a, sizeof a, "%s: 10.0.0.1\r\n", name);
+    snprintf(b, sizeof b, "%s: 10.0.0.2, 10.0.0.1\r\n", name);
+    snprintf(other, sizeof other, "X-%s: 10.0.0.3\r\n", name);
+    bool ok = begin(&s, limits) && mcp_open(&c, s.port, "2025-06-18");
+    ok = ok && read_as(&s, c.session, a, 200) && read_as(&s, c.session, b, 200) &&
+         read_as(&s, c.session, "", 200);
+    tap_ok(ok, "each value of %s is a client, and so is the address", name);
+    ok = ok && read_as(&s, c.session, a, 429) && read_as(&s, c.session, b, 429) &&
+         read_as(&s, c.session, other, 429);
+    tap_ok(ok, "and each is denied by 429 with Retry-After; another header says nothing");
+    mcp_close(&c);
+    end(&s);
+}
+
 /* ---- Running calls -------------------------------------------------------------------------- */
 
 /* 1: it runs; 0: it is denied; -1: something else. */
@@ -242,11 +290,53 @@ static void calls_that_run_are_counted_over_all_workers(void)
     end(&s);
 }
 
+/* ---- Caps that the settings lower ----------------------------------------------------------- */
+
+/* Whoever was refused before may not be gone yet. */
+static bool joins(struct mcp_client *c, uint16_t port, const char *session)
+{
+    if (mcp_join(c, port, session) && mcp_ping(c))
+        return true;
+    mcp_close(c);
+    return false;
+}
+
+static void sessions_and_connections_have_the_caps_of_the_settings(void)
+{
+    struct server s;
+    struct mcp_client clients[3] = {[2] = {.conn.fd = -1}};
+    struct http_reply reply;
+    bool ok = server_dir(&s) && server_start(&s,
+                                             "{\"maxConnections\":3,"
+                                             "\"mcp\":{\"session\":{\"max\":2}}}",
+                                             "--workers 1", false);
+    int n = 0;
+    while (ok && n < 3 && mcp_open(&clients[n], s.port, "2025-06-18"))
+        n++;
+    tap_ok(ok && n == 2, "a server with room for 2 sessions makes %d", n);
+    struct http_conn more;
+    bool third = ok && server_wait(joins(&clients[2], s.port, clients[0].session));
+    bool refused = third && http_open(&more, s.port) &&
+                   http_read(&more, false, &reply) == HTTP_REPLY && reply.status == 503;
+    tap_ok(refused, "with room for 3 connections it serves the third and refuses the fourth");
+    if (refused)
+        http_free(&reply);
+    if (third)
+        http_close(&more);
+    mcp_close(&clients[2]);
+    for (int i = 0; i < n; i++)
+        mcp_close(&clients[i]);
+    end(&s);
+}
+
 int main(void)
 {
+    sessions_and_connections_have_the_caps_of_the_settings();
     a_bucket_admits_exactly_its_burst();
     a_client_has_one_bucket_for_all_its_sessions();
     a_quota_admits_exactly_what_it_says();
+    a_header_says_who_it_is("X-Forwarded-For");
+    a_header_says_who_it_is("X-Real-IP");
     calls_that_run_are_counted_over_all_workers();
     return tap_done();
 }

@@ -66,6 +66,7 @@ stream=$(tr -d '\r' <head | sed -n 's/^[Mm]cp-[Ss]ession-[Ii]d: *//p')
 curl -sSN -m 300 --cacert cert.pem -H "Mcp-Session-Id: $stream" -H 'Accept: text/event-stream' "$url" >stream 2>stream.log &
 listener=$!
 reap "$listener"
+ok "a stream opens" until_true 20 test -s stream
 touch load
 load &
 loader=$!

@@ -45,6 +45,8 @@ static void defaults_are_those_of_the_table(void **state)
     assert_int_equal(c.session_idle_s, SESSION_IDLE_S);
     assert_int_equal(c.body_limit_bytes, BODY_LIMIT_BYTES);
     assert_int_equal(c.list_page, LIST_PAGE);
+    assert_int_equal(c.max_connections, CONNS_MAX);
+    assert_int_equal(c.max_sessions, SESSIONS_MAX);
     assert_int_equal(c.search_max, SEARCH_MAX);
     assert_int_equal(c.max_tools, 200);
     assert_false(c.allow_client_delete);
@@ -122,13 +124,15 @@ static const struct {
     {"", 1, ""},
 };
 
-static void body_limit_and_search_max_have_a_most(void **state)
+static void what_an_operator_may_set_has_a_most(void **state)
 {
     static const struct {
         const char *format;
         uint32_t most;
     } cases[] = {
         {"{\"bodyLimitBytes\": %u}", BODY_LIMIT_MAX_BYTES},
+        {"{\"maxConnections\": %u}", CONNS_MAX},
+        {"{\"mcp\": {\"session\": {\"max\": %u}}}", SESSIONS_MAX},
         {"{\"mcp\": {\"application\": {\"searchMaxResults\": %u}}}", SEARCH_MAX},
     };
     (void)state;
@@ -297,7 +301,7 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_table),
         cmocka_unit_test(a_file_sets_every_kind_of_key),
         cmocka_unit_test(every_wrong_file_is_refused_by_line),
-        cmocka_unit_test(body_limit_and_search_max_have_a_most),
+        cmocka_unit_test(what_an_operator_may_set_has_a_most),
         cmocka_unit_test(rates_and_quotas_have_their_ranges),
         cmocka_unit_test(rates_and_quotas_have_the_defaults_of_the_reference),
         cmocka_unit_test(a_limit_of_0_is_off_and_not_the_default),
