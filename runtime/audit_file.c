@@ -15,8 +15,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define GATHER_NS \
+    20000000              /* that lines wait for others, since each write costs some system calls */
 #define COMPLAIN_MS 60000 /* between two lines of the log about the same trouble */
 
 struct lines {
@@ -230,6 +233,23 @@ static bool has_work(const struct audit_file *f)
     return f->ends || (f->waiting.bytes && !f->config.is_slow);
 }
 
+static bool is_half_full(const struct audit_file *f)
+{
+    return f->waiting.bytes >= AUDIT_RING_BYTES / 2;
+}
+
+/* Under the lock, which it gives back meanwhile. */
+static void gather(struct audit_file *f)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += GATHER_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (!f->ends && !is_half_full(f) && pthread_cond_timedwait(&f->wake, &f->lock, &until) == 0)
+        ;
+}
+
 static void *write_lines(void *arg)
 {
     struct audit_file *f = arg;
@@ -238,6 +258,7 @@ static void *write_lines(void *arg)
         pthread_mutex_lock(&f->lock);
         while (!has_work(f))
             pthread_cond_wait(&f->wake, &f->lock);
+        gather(f);
         struct lines empty = {.p = f->taken.p};
         uint32_t n_gap = f->n_gap;
         f->n_gap = 0;
@@ -258,7 +279,7 @@ static uint32_t take_line(struct audit *audit, struct str line)
     struct audit_file *f = (struct audit_file *)audit;
     pthread_mutex_lock(&f->lock);
     bool fits = !f->ends && f->waiting.bytes + line.n <= AUDIT_RING_BYTES;
-    bool was_empty = f->waiting.bytes == 0;
+    bool was_empty = f->waiting.bytes == 0, was_half = is_half_full(f);
     if (fits) {
         memcpy(f->waiting.p + f->waiting.bytes, line.p, line.n);
         f->waiting.bytes += line.n;
@@ -266,8 +287,9 @@ static uint32_t take_line(struct audit *audit, struct str line)
     f->n_gap += !fits;
     uint32_t lost = f->n_lost + !fits;
     f->n_lost = 0;
+    bool wakes = was_empty || was_half != is_half_full(f);
     pthread_mutex_unlock(&f->lock);
-    if (fits && was_empty)
+    if (fits && wakes)
         pthread_cond_signal(&f->wake);
     return lost;
 }
