@@ -184,7 +184,6 @@ static void add_outcome(const struct job_record *job, struct buf *out)
     add_raw("result", job->result, out);
     add_text("error", job->error, out);
     add_raw("details", job->details, out);
-    buf_add_char(out, '}');
 }
 
 void job_record_write(const struct job_record *job, struct buf *out)
@@ -197,9 +196,10 @@ void job_record_write(const struct job_record *job, struct buf *out)
     add_number("finished", job->finished_ms, out);
     add_text("worker", job->worker, out);
     add_outcome(job, out);
+    buf_add_char(out, '}');
 }
 
-void job_record_show(const struct job_record *job, struct buf *out)
+void job_record_show(const struct job_record *job, bool with_outcome, struct buf *out)
 {
     buf_add_char(out, '{');
     add_text("id", job->id, out);
@@ -211,7 +211,9 @@ void job_record_show(const struct job_record *job, struct buf *out)
     add_time("created", job->created_ms, out);
     add_time("started", job->started_ms, out);
     add_time("finished", job->finished_ms, out);
-    add_outcome(job, out);
+    if (with_outcome)
+        add_outcome(job, out);
+    buf_add_char(out, '}');
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -307,7 +309,8 @@ int job_record_get(struct store_view *view, struct str id, struct arena *arena,
 
 /* Gone through twice, since the store reads the oldest first: to count, then to take the last. */
 struct listing {
-    enum job_state state;
+    job_wanted_fn wanted;
+    void *ctx;
     uint32_t n, skip;
     struct arena *arena;
     struct str *ids;
@@ -323,7 +326,7 @@ static int judge(const struct listing *l, const struct store_job *stored, bool *
         return 0;
     arena_init(&scratch, 0);
     int err = read_record(stored, &scratch, &job);
-    *ret_meant = err == 0 && (l->state == JOB_STATES || job.state == l->state);
+    *ret_meant = err == 0 && l->wanted(l->ctx, &job);
     arena_done(&scratch);
     return err;
 }
@@ -354,10 +357,10 @@ static int take_job(void *ctx, const struct store_job *stored)
     return id.p ? 0 : ERR_NO_MEMORY;
 }
 
-int job_ids_list(struct store_view *view, enum job_state state, uint32_t max, struct arena *arena,
-                 const struct str **ret, uint32_t *ret_n)
+int job_ids_list(struct store_view *view, job_wanted_fn wanted, void *ctx, uint32_t max,
+                 struct arena *arena, const struct str **ret, uint32_t *ret_n)
 {
-    struct listing l = {.state = state, .arena = arena};
+    struct listing l = {.wanted = wanted, .ctx = ctx, .arena = arena};
     int err = store_scan_jobs(view, count_job, &l);
     if (err < 0)
         return err;

@@ -39,17 +39,19 @@ int job_id_make(int64_t now_ms, struct arena *arena, struct str *ret);
 /* Which process this is, in words that none after it has. */
 void job_worker_write(struct buf *out);
 
-/* As it is stored, and as a client sees it: one JSON object. */
+/* As it is stored, and as a client sees it: one JSON object; without its outcome the client learns
+ * of no rows (their keys and values may stand in it), files and attributes. */
 void job_record_write(const struct job_record *job, struct buf *out);
-void job_record_show(const struct job_record *job, struct buf *out);
+void job_record_show(const struct job_record *job, bool with_outcome, struct buf *out);
 
 /* 0 or ERR_ABSENT, for any text; into the arena. Of a process that is gone: JOB_FAILED. */
 int job_record_get(struct store_view *view, struct str id, struct arena *arena,
                    struct job_record *ret);
 
-/* The ids of the newest ones, newest first, at most `max`; `state` JOB_STATES: all. */
-int job_ids_list(struct store_view *view, enum job_state state, uint32_t max, struct arena *arena,
-                 const struct str **ret, uint32_t *ret_n);
+typedef bool (*job_wanted_fn)(void *ctx, const struct job_record *job);
+/* The ids of the newest ones that are wanted, newest first, at most `max`. */
+int job_ids_list(struct store_view *view, job_wanted_fn wanted, void *ctx, uint32_t max,
+                 struct arena *arena, const struct str **ret, uint32_t *ret_n);
 
 /* The id of the wish that a job should stop. */
 struct str job_wish_id(struct str id, struct arena *arena);

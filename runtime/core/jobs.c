@@ -214,7 +214,7 @@ static void tell_session(const struct job *job)
         [JOB_CANCELLED] = MCP_LOGGING_LEVEL_NOTICE,
     };
     struct buf text = {0};
-    job_record_show(&job->record, &text);
+    job_record_show(&job->record, true, &text);
     if (!text.failed)
         log_message_session(job->core, job->session, levels[job->record.state], STR("jobs"),
                             buf_str(&text));

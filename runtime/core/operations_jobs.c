@@ -15,16 +15,37 @@ static int fail_by_absence(struct call *call, struct str id)
     return CALL_LATER;
 }
 
+static bool may_begin_on_structure(const struct role *role, const struct job_record *job)
+{
+    static const char *const of_structure[] = {"alter_table", "create_index"};
+    for (size_t i = 0; i < sizeof of_structure / sizeof *of_structure; i++)
+        if (str_eq(job->kind, str_of(of_structure[i])))
+            return role_may_operation(role, job->kind);
+    return false;
+}
+
 /* Of a table that he may know, or of a kind that concerns no rows and that he may begin. */
 static bool may_see(const struct call *call, const struct job_record *job)
 {
-    static const char *const of_structure[] = {"alter_table", "create_index"};
     const struct role *role = call->in.access->role;
-    for (size_t i = 0; i < sizeof of_structure / sizeof *of_structure; i++)
-        if (str_eq(job->kind, str_of(of_structure[i])) && role_may_operation(role, job->kind))
-            return true;
+    if (may_begin_on_structure(role, job))
+        return true;
     return job->table.p ? role_may_table(role, job->database, job->table, MAY_DESCRIBE)
                         : role_may_operation(role, job->kind);
+}
+
+/* Keys and values of rows, attributes and files stand in it: it is for whoever may read all of the
+ * table, and for whoever may begin such a job: on the structure, or an import of whole rows. */
+static bool may_see_outcome(const struct call *call, const struct job_record *job)
+{
+    const struct role *role = call->in.access->role;
+    if (role_is_super(role) || !job->table.p || may_begin_on_structure(role, job))
+        return true;
+    if (role_each_attribute(role, job->database, job->table, NULL, NULL))
+        return false;
+    bool writes = str_eq(job->kind, STR("import_table")) && role_may_operation(role, job->kind);
+    return role_may_table(role, job->database, job->table, MAY_READ) ||
+           (writes && role_may_table(role, job->database, job->table, MAY_INSERT));
 }
 
 static int get_visible(struct call *call, struct store_view *view, struct str id,
@@ -45,7 +66,7 @@ int operation_get_job(struct call *call, const struct tape_node *args, struct bu
     err = get_visible(call, view, id, &call->arena, &job);
     store_view_close(view);
     if (err == 0)
-        job_record_show(&job, out);
+        job_record_show(&job, may_see_outcome(call, &job), out);
     return err == ERR_ABSENT ? fail_by_absence(call, id) : err;
 }
 
@@ -82,22 +103,28 @@ static int show(struct call *call, struct store_view *view, struct str id, struc
     if (err == 0 && out->n && out->p[out->n - 1] == '}')
         buf_add_char(out, ',');
     if (err == 0)
-        job_record_show(&job, out);
+        job_record_show(&job, may_see_outcome(call, &job), out);
     arena_done(&scratch);
     return err == ERR_ABSENT ? 0 : err;
+}
+
+/* A page is of those that he may see: it is not shorter for those that he may not. */
+static bool is_wanted(void *ctx, const struct job_record *job)
+{
+    const struct asked *asked = ctx;
+    const struct tape_node *state = tape_get(asked->args, STR("state"));
+    return may_see(asked->call, job) && (!state || job->state == job_state_read(tape_str(state)));
 }
 
 /* Ends early when it has become too large to be of use. */
 static int list_in(struct asked *asked, struct store_view *view)
 {
     const struct tape_node *limit = tape_get(asked->args, STR("limit"));
-    const struct tape_node *state = tape_get(asked->args, STR("state"));
     struct buf *out = &asked->out;
     const struct str *ids;
     uint32_t n;
-    int err =
-        job_ids_list(view, state ? job_state_read(tape_str(state)) : JOB_STATES,
-                     limit ? (uint32_t)limit->v.i : LIST_DEFAULT, &asked->call->arena, &ids, &n);
+    int err = job_ids_list(view, is_wanted, asked, limit ? (uint32_t)limit->v.i : LIST_DEFAULT,
+                           &asked->call->arena, &ids, &n);
     if (err < 0)
         return err;
     buf_add_lit(out, "{\"jobs\":[");

@@ -164,6 +164,48 @@ static void jobs_on_structure_likewise(void **state)
     assert_true(sees_job("{" JOBS ",\"create_index\"]}", id, ""));
 }
 
+/* A table may be known without its rows, and without some of its attributes. */
+static void what_a_job_says_of_rows_is_for_who_reads_whole_rows(void **state)
+{
+    char id[64] = "", one[128];
+    (void)state;
+    begin_on_gold("alter_table",
+                  "{" CITIES
+                  ",\"definition\":{\"primaryKey\":\"code\",\"schema\":{\"type\":\"object\","
+                  "\"properties\":{\"code\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},"
+                  "\"purse\":{\"type\":\"integer\"},\"motto\":{\"type\":\"string\","
+                  "\"minLength\":99}}}}}",
+                  id);
+    snprintf(one, sizeof one, "{\"id\":\"%s\"}", id);
+    rig_become("a", ON_CITIES("\"read\":true"));
+    struct str whole = rig_call("get_job", one);
+    assert_true(rig_has(whole, "\"aa\"") && rig_has(whole, "/motto"));
+    static const char *const others[] = {
+        "{\"databases\":{\"geo\":{\"tables\":{\"cities\":{\"describe\":true}}}}," JOBS "]}",
+        "{\"databases\":{\"geo\":{\"tables\":{\"cities\":{\"read\":true,"
+        "\"attribute_permissions\":[{\"attribute_name\":\"motto\"}]}}}}," JOBS "]}",
+    };
+    for (size_t i = 0; i < N(others); i++) {
+        rig_become("b", others[i]);
+        struct str got = rig_call("get_job", one), list = rig_call("list_jobs", "{}");
+        assert_true(rig_works(got) && rig_has(got, "\"failed\"") && rig_has(list, id));
+        assert_false(rig_has(got, "\"aa\"") || rig_has(got, "motto"));
+        assert_false(rig_has(list, "\"aa\"") || rig_has(list, "motto"));
+    }
+}
+
+static void a_page_of_jobs_does_not_count_those_of_others(void **state)
+{
+    char seen[64] = "", hidden[64] = "";
+    (void)state;
+    begin_on_gold("export_table", "{" CITIES ",\"name\":\"x.csv\"}", seen);
+    begin_on_gold("export_table", "{" GOLD ",\"name\":\"y.csv\"}", hidden);
+    rig_become("a", "{\"databases\":{\"geo\":{\"describe\":true}}," JOBS "]}");
+    struct str page = rig_call("list_jobs", "{\"limit\":1}");
+    assert_true(rig_has(page, seen));
+    assert_false(rig_has(page, hidden));
+}
+
 /* ---- The server ----------------------------------------------------------------------------- */
 
 static void tables_and_rows_are_counted_as_they_are_seen(void **state)
@@ -184,6 +226,8 @@ int main(void)
         OPERATIONS_TEST(the_structure_of_tables_asks_for_the_operation_alone),
         OPERATIONS_TEST(jobs_are_seen_by_who_knows_the_table_or_may_begin_them),
         OPERATIONS_TEST(jobs_on_structure_likewise),
+        OPERATIONS_TEST(what_a_job_says_of_rows_is_for_who_reads_whole_rows),
+        OPERATIONS_TEST(a_page_of_jobs_does_not_count_those_of_others),
         OPERATIONS_TEST(tables_and_rows_are_counted_as_they_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
