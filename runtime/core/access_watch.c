@@ -160,7 +160,8 @@ bool access_watch_look(struct core *core)
 int access_watch_arrived(struct core *core, struct call *call)
 {
     struct access *now, *before = call->in.access;
-    if (!before->source || before->version >= core->watch.version)
+    bool is_same = before->version >= core->watch.version && clock_wall_ms() < before->expires_ms;
+    if (!before->source || is_same)
         return 0;
     int err = access_renew(core, before, &now, &call->out.why);
     if (err < 0)

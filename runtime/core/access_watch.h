@@ -23,8 +23,8 @@ struct access_watch {
 };
 
 void access_watch_init(struct access_watch *watch);
-/* A call that is to be handled now, by records that may have moved since its head came: a body may
- * take its time. 0, or why not, as access_identify. */
+/* A call that is to be handled now, by records that may have moved since its head came, and with a
+ * credential that may have expired: a body may take its time. 0, or why not, as access_identify. */
 int access_watch_arrived(struct core *core, struct call *call);
 /* Somebody stays: a stream, a call. */
 void access_watch_add(struct core *core, const struct access *access);

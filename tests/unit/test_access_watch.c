@@ -161,6 +161,18 @@ static void a_request_is_judged_by_the_records_of_its_end(void **state)
     request("resources/subscribe", SECRET_URI, NULL, "!{\"code\":-32002}");
 }
 
+static void a_token_that_expires_before_the_end_of_its_request_is_refused(void **state)
+{
+    (void)state;
+    int64_t until = clock_wall_ms() + 5000;
+    struct manage_token ann = make_token("ann", until), other = make_token("ann", 0);
+    connect_as(&other);
+    assert_int_equal(use(0, &ann), 0);
+    rig_tick(&rig, 5000);
+    rig_get_refused(&rig, 0, NULL, 401);
+    assert_int_equal(use(0, &other), 0);
+}
+
 /* Nobody has looked since, so he is let in, and goes with the first look. */
 static void who_comes_before_the_wake_is_looked_at(void **state)
 {
@@ -376,6 +388,7 @@ int main(void)
         ACCESS_TEST(an_expired_token_ends_its_stream),
         ACCESS_TEST(who_is_switched_off_or_dropped_is_gone),
         ACCESS_TEST(a_request_is_judged_by_the_records_of_its_end),
+        ACCESS_TEST(a_token_that_expires_before_the_end_of_its_request_is_refused),
         ACCESS_TEST(who_comes_before_the_wake_is_looked_at),
         ACCESS_TEST(the_answer_of_a_call_is_an_error_then),
         ACCESS_TEST(a_call_that_does_not_end_loses_its_stream_after_ACCESS_END_MS),
