@@ -49,6 +49,8 @@ struct access {
                              without one */
     const struct role *role;
     uint64_t version;                   /* of the records by which it was found; 0: of none */
+    int64_t since_ms;                   /* wall time: when the user was made; 0: no record says so.
+                                           Sessions that are older are somebody else's. */
     int64_t expires_ms;                 /* wall time; INT64_MAX: never */
     const struct access_source *source; /* access.c's own: what to look for again, but no token;
                                            NULL: it holds whatever the records say */

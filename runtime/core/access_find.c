@@ -143,7 +143,10 @@ static int as_user(struct access_look *look, const struct access_source *source,
         return refuse(look, "the user is switched off");
     if (user->n_roles)
         memcpy(names, user->roles, user->n_roles * sizeof *names);
-    return make_with(look, source, user->name, names, user->n_roles, expires_ms, ret);
+    int err = make_with(look, source, user->name, names, user->n_roles, expires_ms, ret);
+    if (err == 0)
+        (*ret)->access.since_ms = user->created_ms;
+    return err;
 }
 
 static int find_certificate(struct access_look *look, const struct access_source *source,

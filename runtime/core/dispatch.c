@@ -46,6 +46,12 @@ static int check_version(struct call *call)
     return call_explain(call, ERR_VERSION, message, STR_NONE);
 }
 
+/* One who was dropped and made again is somebody else, by the same name. */
+static bool is_of(const struct store_session *session, const struct access *access)
+{
+    return str_eq(session->user, access->user) && session->created_ms >= access->since_ms;
+}
+
 int dispatch_enter_session(struct core *core, struct call *call)
 {
     struct session *session;
@@ -54,7 +60,7 @@ int dispatch_enter_session(struct core *core, struct call *call)
         return call_explain(call, ERR_REQUEST, STR("initialize comes first"), STR_NONE);
     if (err == 0)
         err = check_version(call);
-    if (err == 0 && !str_eq(session->record.user, call->in.access->user))
+    if (err == 0 && !is_of(&session->record, call->in.access))
         err = ERR_SESSION_GONE; /* as one that never was: CHECKLIST S-13 */
     if (err < 0)
         return err;

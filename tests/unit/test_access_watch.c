@@ -161,6 +161,22 @@ static void a_request_is_judged_by_the_records_of_its_end(void **state)
     request("resources/subscribe", SECRET_URI, NULL, "!{\"code\":-32002}");
 }
 
+static void a_session_is_not_that_of_who_was_made_again(void **state)
+{
+    (void)state;
+    struct manage_token before = make_token("ann", 0);
+    connect_as(&before);
+    rig_tick(&rig, 1);
+    assert_int_equal(manage_drop_user(&manager, STR("ann"), true), 0);
+    make_user("ann");
+    rig_settle(&rig);
+    struct manage_token after = make_token("ann", 0);
+    assert_int_equal(use(0, &after), 0);
+    rig_get_refused(&rig, 0, NULL, 404);
+    connect_as(&after);
+    assert_false(listen_as(0, &after)->ended);
+}
+
 static void a_token_that_expires_before_the_end_of_its_request_is_refused(void **state)
 {
     (void)state;
@@ -388,6 +404,7 @@ int main(void)
         ACCESS_TEST(an_expired_token_ends_its_stream),
         ACCESS_TEST(who_is_switched_off_or_dropped_is_gone),
         ACCESS_TEST(a_request_is_judged_by_the_records_of_its_end),
+        ACCESS_TEST(a_session_is_not_that_of_who_was_made_again),
         ACCESS_TEST(a_token_that_expires_before_the_end_of_its_request_is_refused),
         ACCESS_TEST(who_comes_before_the_wake_is_looked_at),
         ACCESS_TEST(the_answer_of_a_call_is_an_error_then),
