@@ -15,9 +15,16 @@ class ProposingTransport extends StreamableHTTPClientTransport {
   }
 }
 
+let headers = {};
+
+// For all that connect from then on.
+export function useToken(token) {
+  headers = { Authorization: `Bearer ${token}` };
+}
+
 // `proposal` null: the SDK's own. `prepare` gets the client before it connects, to set its handlers.
 export async function connect(url, proposal, capabilities = {}, prepare = () => {}) {
-  const transport = new ProposingTransport(new URL(url), { reconnectionOptions: { initialReconnectionDelay: 20,
+  const transport = new ProposingTransport(new URL(url), { requestInit: { headers }, reconnectionOptions: { initialReconnectionDelay: 20,
     maxReconnectionDelay: 200, reconnectionDelayGrowFactor: 1.5, maxRetries: 5 } });
   transport.proposal = proposal;
   const client = new Client({ name: 'conformance', version: '1' }, { capabilities });

@@ -34,6 +34,7 @@ async function waitForPort(file, child) {
 export function tenon(words) {
   const run = spawnSync(binary, words, { encoding: 'utf8' });
   if (run.status !== 0) throw new Error(`tenon ${words.join(' ')}: ${run.stdout}${run.stderr}`);
+  return run.stdout;
 }
 
 // A fresh folder {dir, data} with the sample tables.
@@ -59,6 +60,12 @@ export function putRole({ dir, data }, name, permissions) {
   const file = join(dir, `${name}.role.json`);
   writeFileSync(file, JSON.stringify(permissions));
   tenon(['role', 'put', '--data', data, name, file]);
+}
+
+// A user with this role, also while a server runs; returns a token of his.
+export function makeUser({ data }, name, role) {
+  tenon(['user', 'create', '--data', data, name, '--role', role]);
+  return tenon(['token', 'create', '--data', data, name]).trim();
 }
 
 // Returns {port, dir, data, stop()}; stop resolves to the exit status, and shows

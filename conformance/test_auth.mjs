@@ -38,7 +38,7 @@ process.env.SSL_CERT_FILE = issuer.certificate; // for the server
 const port = await freePort();
 const url = `http://127.0.0.1:${port}/mcp`;
 const server = await startServer({ auth: { issuer: issuer.url, jwks: issuer.jwksUrl, resource: url, scopes: ['read=reader', 'write=writer'],
-  requiredScope: 'read', jwksMaxAgeSeconds: MAX_AGE_S } }, {}, ['--listen', `127.0.0.1:${port}`]);
+  requiredScope: 'read', jwksMaxAgeSeconds: MAX_AGE_S }, mcp: { session: { idleTimeoutSeconds: 86400 } } }, {}, ['--listen', `127.0.0.1:${port}`]);
 
 // Time for both: the server's workers and the authorization server.
 function advance(ms) {

@@ -8,20 +8,20 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from './client.mjs';
+import { connect, useToken } from './client.mjs';
 import { operationSteps } from './operations.mjs';
 import { startRecorder } from './recorder.mjs';
 import { Results, judgesOf } from './results.mjs';
-import { putRole, startServer } from './server.mjs';
+import { makeUser, putRole, startServer } from './server.mjs';
 import { tables } from './tables.mjs';
 import { done, test } from './tap.mjs';
 
 const verbs = ['create', 'get', 'search', 'update', 'delete'];
 const made = Object.entries(tables).filter(([, table]) => table.definition);
-// There will be users, and who has no token goes on as before.
-const server = await startServer({ auth: { anonymousRole: 'all' }, mcp: { operations: { allow: ['*'] } } },
+const server = await startServer({ mcp: { operations: { allow: ['*'] } } },
   Object.fromEntries(made.map(([name, table]) => [`shop.${name}`, table.definition])));
 putRole(server, 'all', { super_user: true });
+useToken(makeUser(server, 'root', 'all')); // operations make more users, and then everybody needs one
 const recorder = await startRecorder(server.port);
 const operationsUrl = `${recorder.url}/operations`;
 

@@ -111,7 +111,7 @@ const struct catalog_operation *catalog_find_operation(const struct catalog *cat
 bool catalog_has_entry(const struct catalog *catalog, enum call_profile profile,
                        enum catalog_kind kind, struct str name);
 /* Appends the entries behind `after` (STR_NONE: from the first), at most `size` and LIST_BYTES_MAX,
- * with commas.  * Returns the name of the last one if more follow, else STR_NONE. */
+ * with commas. Returns the name of the last one if more follow, else STR_NONE. */
 struct str catalog_write_page(const struct catalog *catalog, enum call_profile profile,
                               enum catalog_kind kind, int revision, struct str after, uint32_t size,
                               struct buf *out);
