@@ -119,7 +119,6 @@ void running_cancel(struct core *core, struct str session_id, struct str id, str
     }
     write_member(&body, "session", session_id);
     write_member(&body, "id", id);
-    write_member(&body, "reason", shown(reason));
     tell_all(core, BUS_CALLS, MAIL_CANCEL, &body, then, ctx);
 }
 
@@ -176,7 +175,8 @@ static struct str text_of(const struct tape_node *letter, const char *name)
 void running_take_cancel(struct core *core, struct worker_id from, const struct tape_node *letter)
 {
     (void)from;
-    cancel_here(core, text_of(letter, "session"), text_of(letter, "id"), text_of(letter, "reason"));
+    cancel_here(core, text_of(letter, "session"), text_of(letter, "id"),
+                STR("told by another worker"));
 }
 
 void running_take_ended(struct core *core, struct worker_id from, const struct tape_node *letter)

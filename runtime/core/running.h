@@ -38,8 +38,9 @@ void running_stop(struct core *core);
 void running_look(struct core *core);
 void running_tick(struct core *core);
 
-/* MAIL_CANCEL {"session", "id" (its raw text as a string), "reason"}; MAIL_ENDED {"session"}: the
- * calls, questions and streams of the session here end. */
+/* MAIL_CANCEL {"session", "id" (its raw text as a string)}, without the reason: what a client says
+ * is not stored for a line of the log; MAIL_ENDED {"session"}: the calls, questions and streams of
+ * the session here end. */
 void running_take_cancel(struct core *core, struct worker_id from, const struct tape_node *letter);
 void running_take_ended(struct core *core, struct worker_id from, const struct tape_node *letter);
 
